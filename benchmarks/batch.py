@@ -28,8 +28,8 @@ from sklearn.base import clone
 
 import whence as wh
 from _common import Report, Settings, main, shown
+from whence.batch.many import ROWS_PER_BATCH, Explanations
 from whence.examples import Example, bakery, city
-from whence.explain.many import ROWS_PER_BATCH, Explanations
 
 REPEATS = 3
 MEGABYTE = 1e6

@@ -35,7 +35,7 @@ from absolute import history, more_of_one
 from paper import study
 from paper.forests import paper_forest
 from whence.examples import bakery, city
-from whence.explain.reliance import Refitted
+from whence.explain.robust import Refitted
 
 #: The share of refits asked for.
 WANTED = 0.9

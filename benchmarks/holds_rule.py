@@ -23,8 +23,7 @@ import numpy as np
 import holds
 from _common import ROOT, Report, Settings, main, milliseconds, shown
 from holds import CLASSES, WANTED, warm
-from whence.explain.ladder import KAPPAS, LONGEST, MORE, _missing
-from whence.explain.reliance import CHOOSING, Refitted, expected_share
+from whence.explain.robust import CHOOSING, KAPPAS, LONGEST, MORE, Refitted, _missing, expected_share
 
 HELD_OUT = range(40, 64)
 #: Questions that are asked about one history, and seconds after which one is given up.

@@ -39,7 +39,7 @@ from xgboost import XGBRegressor
 
 import whence as wh
 from _common import Report, Settings
-from whence.weights.adapters import read
+from whence.models import read
 
 SAMPLES = 1000
 

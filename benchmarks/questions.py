@@ -27,7 +27,7 @@ import whence as wh
 from _common import Report, Settings, main, milliseconds, shown
 from paper import study
 from paper.forests import paper_forest
-from whence.search import plan_by_plan
+from whence.search.sets import potential_phase as plan_by_plan
 
 #: Seconds after which a question is given up, and contexts that random search and differential evolution may try.
 LIMIT, TRIED = 20.0, 300

@@ -12,7 +12,7 @@ import numpy as np
 from paper.experiment import Row
 from paper.instances import Instance
 from whence import Explanation
-from whence.aliases import Kind
+from whence.util.aliases import Kind
 
 __all__ = ["KINDS", "Answered", "ask"]
 

@@ -15,8 +15,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from whence.errors import InputError, MissingDataError
-from whence.files import read_file
-from whence.plain_values import quoted
+from whence.util.files import read_file
+from whence.util.json import quoted
 
 __all__ = ["COLUMNS", "SOURCE_OF_DATA", "VARIABLE", "digest", "once", "read"]
 

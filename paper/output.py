@@ -19,8 +19,8 @@ from rich.table import Table
 from paper.experiment import Setup
 from paper.records import written
 from paper.runner import Outcome
+from whence.report.fingerprint import versions
 from whence.report.numbers import duration
-from whence.report.versions import versions
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

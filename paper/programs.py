@@ -15,7 +15,7 @@ from paper.experiment import Family, Label, Row, Setup, Task
 from paper.forests import paper_forest
 from paper.instances import instance, study
 from whence import ForestWeights, KNNWeights
-from whence.milp.ceilings import w_max
+from whence.milp.weighting import w_max
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -15,7 +15,7 @@ import pandas as pd
 from paper.experiment import Row, Task
 from whence import __version__
 from whence.errors import InputError, InternalError
-from whence.files import complete
+from whence.util.files import complete
 
 __all__ = ["Records", "written"]
 

@@ -17,8 +17,9 @@ from tests.knn_reference import SLACK, TINY, _choices, _vertices, judge
 from tests.search.test_knn import random_case
 
 from whence.engines import engine_named
-from whence.question import Nearby, Question
+from whence.question import Question
 from whence.weights import KNNWeights
+from whence.weights.plausibility import Nearby
 
 Floats = NDArray[np.float64]
 

@@ -15,11 +15,11 @@ from tests.knn_reference import _choices
 from tests.search.test_few import any_few, ruled_out
 from tests.search.test_knn import random_case
 
+from whence.claims.sets import Plans
+from whence.features.coordinate_relations import Relations, RelationTree
 from whence.question import Answer, Question
-from whence.question.plans import Plans
-from whence.question.relations import Relations, RelationTree
 from whence.risk import CVaR, Expectation
-from whence.search.kernel import explain, explain_sets
+from whence.search.kernel_search import explain, explain_sets
 from whence.weights import KernelWeights
 
 #: Contexts along one continuous coordinate, and along each of two.

@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from whence.question import Nearby, Question
+from whence.question import Question
 from whence.risk import CVaR, Expectation
 from whence.weights import KNNWeights
+from whence.weights.plausibility import Nearby
 
 Floats = NDArray[np.float64]
 

@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from whence.question import Question, Space
+from whence.features.space import Space
+from whence.question import Question
 from whence.risk import CVaR, Expectation, Risk
 
 #: More cells than this are a mistake of the test, which would take too long.

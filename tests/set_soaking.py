@@ -20,7 +20,7 @@ from tests.soaking import EXACT, MONEY, OUTSIDE, RISKS, costs, initial, restrict
 from whence.errors import WhenceError
 from whence.policy import Policy
 from whence.problems import Newsvendor, ShortestPath
-from whence.problems.sets import PlanSet
+from whence.problems.plan_sets import PlanSet
 from whence.question import Limits, Question
 from whence.risk import Expectation
 from whence.weights import KNNWeights

@@ -21,9 +21,9 @@ from tests.set_soaking import SetCase, question_of
 from tests.soaking import EXACT
 
 from whence.errors import WhenceError
-from whence.explain import plan_sets
+from whence.explain import set_questions as plan_sets
 from whence.question import Question
-from whence.search import sure_sets
+from whence.search.sets import confident_sets as sure_sets
 from whence.weights import KNNWeights
 
 #: Costs that differ by no more, as a share of the largest, may tie.

@@ -13,7 +13,7 @@ import whence as wh
 from whence.engines import ENGINES, PARTS, Engine, engine_named, engine_names, part_of
 from whence.errors import InputError, InputTypeError
 from whence.question import Answer, Question
-from whence.weights.forecast import ForecastLine
+from whence.weights.forecast_weights import ForecastLine
 
 
 class Nothing(Engine):
@@ -87,7 +87,7 @@ def test_a_subclass_is_searched_like_its_base() -> None:
         assert part_of(Own(), name) is part_of(wh.KNNWeights(), name)
     every = {*ENGINES, "sets", "region"}
     assert all("search" in parts and set(parts) <= every for parts in PARTS.values())
-    for kind in ("whence.weights.trees.TreeWeights", "whence.weights.knn.KNNWeights"):
+    for kind in ("whence.weights.trees.TreeWeights", "whence.weights.neighbours.KNNWeights"):
         assert set(PARTS[kind]) == every
 
 

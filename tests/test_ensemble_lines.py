@@ -19,7 +19,7 @@ from sklearn.svm import SVR
 
 import whence as wh
 from whence.errors import InputError, InputTypeError
-from whence.weights.piped_trees import PipedTrees
+from whence.models.pipelines import PipedTrees
 
 KINDS = ["plain", "scaled", "logistic", "poisson", "margin", "classes", "outputs"]
 UNITS = [(1.0, 0.0), (1.0, 5.0), (1e-9, 0.0), (1e9, 0.0), (86400.0, 1.7e9)]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from whence.errors import InputError
-from whence.files import complete, read_file, write_text
+from whence.util.files import complete, read_file, write_text
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="pipes and devices that are files are a matter of POSIX")
 

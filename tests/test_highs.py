@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from whence import highs
+from whence.util import linear_program as highs
 
 
 def program(rows: Any, limits: Any, **changes: Any) -> SimpleNamespace:

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whence.errors import InputError
-from whence.plain_values import number_from_plain, to_plain
+from whence.util.json import number_from_plain, to_plain
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from whence.errors import InputError, InputTypeError
-from whence.tables import as_outcomes, as_row, as_table, number, numbers
+from whence.util.frames import as_outcomes, as_row, as_table, number, numbers
 
 
 def test_arrays_get_names() -> None:

@@ -11,16 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from whence import plot
-    from whence.ensemble import Ensemble
+    from whence.batch.explanations import Explanations
     from whence.errors import WhenceError
     from whence.evaluation import Evaluation, Tuning, evaluate, tune
-    from whence.explain.comparison import Comparison
-    from whence.explain.crossing import Crossing
     from whence.explain.explanation import Explanation
-    from whence.explain.explanations import Explanations
-    from whence.explain.front import Front
-    from whence.explain.menu import Menu
-    from whence.explain.reasons import Reasons
     from whence.features import (
         Binary,
         Categorical,
@@ -33,9 +27,15 @@ if TYPE_CHECKING:
         Schema,
         observed,
     )
+    from whence.forecasts.crossing import Crossing
+    from whence.forecasts.explainer import Ensemble
     from whence.policy import Policy
     from whence.problems import DecisionProblem, LinearProblem, Newsvendor, Shipment, ShortestPath
-    from whence.question.question import Progress
+    from whence.question import Progress
+    from whence.questions.comparison import Comparison
+    from whence.questions.front import Front
+    from whence.questions.menu import Menu
+    from whence.questions.reasons import Reasons
     from whence.risk import CVaR, Expectation
     from whence.weights import DecisionForest, ForecastWeights, ForestWeights, KernelWeights, KNNWeights
 
@@ -86,16 +86,16 @@ __all__ = [
 #: Where the public names are defined. They are imported when they are first used: the command `whence` has to be
 #: able to answer Ctrl-C before the seconds that scikit-learn takes.
 _HOMES = {
-    "ensemble": ("Ensemble",),
+    "forecasts.explainer": ("Ensemble",),
     "errors": ("WhenceError",),
     "evaluation": ("Evaluation", "Tuning", "evaluate", "tune"),
-    "explain.comparison": ("Comparison",),
-    "explain.crossing": ("Crossing",),
+    "questions.comparison": ("Comparison",),
+    "forecasts.crossing": ("Crossing",),
     "explain.explanation": ("Explanation",),
-    "explain.explanations": ("Explanations",),
-    "explain.front": ("Front",),
-    "explain.menu": ("Menu",),
-    "explain.reasons": ("Reasons",),
+    "batch.explanations": ("Explanations",),
+    "questions.front": ("Front",),
+    "questions.menu": ("Menu",),
+    "questions.reasons": ("Reasons",),
     "question": ("Progress",),
     "features": (
         "Binary",

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from whence.aliases import Floats
+from whence.util.aliases import Floats
 
 Ints = NDArray[np.int32]
 

@@ -1,6 +1,6 @@
 """What arguments must be: rules that say so in words, and refuse everything else in one standard sentence.
 
-A rule is a value, so that the arguments of a function are a table of them (see `explain/request.py`). Rules never fail
+A rule is a value, so that the arguments of a function are a table of them (see `explain/ask.py`). Rules never fail
 on a value themselves, of whatever type it is: an array is not compared with a word.
 """
 
@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from whence.errors import InputError, WhenceError, parameter_error
-from whence.plain_values import quoted
+from whence.util.json import quoted
 
 __all__ = [
     "FLAG",

@@ -11,16 +11,15 @@ import pandas as pd
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.metadata_routing import UNUSED
 
-from whence.aliases import Floats
 from whence.checks import one_of
 from whence.errors import InputError, InputTypeError, NotFittedError
-from whence.explain.plans import sample_costs
+from whence.explain.plan_costs import sample_costs
 from whence.features import Schema, Unknown
 from whence.problems.base import DecisionProblem
-from whence.report.model import QualityEntry
+from whence.report.document import QualityEntry
 from whence.risk import Expectation, Risk
-from whence.table_kinds import TableKind, in_kind, kind_of
-from whence.tables import as_outcomes, as_pandas, as_table, check_order
+from whence.util.aliases import Floats
+from whence.util.frames import TableKind, as_outcomes, as_pandas, as_table, check_order, in_kind, kind_of
 from whence.weights import ForestWeights, InputMap, Weights
 from whence.weights.base import SeenColumn
 

@@ -12,11 +12,12 @@ from functools import cache
 from importlib import import_module
 from typing import Any, ClassVar
 
-from whence.aliases import Floats
 from whence.checks import one_of
 from whence.errors import InputError, InputTypeError
-from whence.question import Answer, Isolation, Question
+from whence.question import Answer, Question
+from whence.util.aliases import Floats
 from whence.weights import KNNWeights, Weights
+from whence.weights.plausibility import Isolation
 
 __all__ = [
     "AUTO",
@@ -35,8 +36,8 @@ __all__ = [
 
 #: Engines by name: the class, or the module and the class.
 ENGINES: dict[str, str | type[Engine]] = {
-    "search": "whence.search.engine:Search",
-    "milp": "whence.milp.engine:IntegerProgram",
+    "search": "whence.search.search_engine:Search",
+    "milp": "whence.milp.milp_engine:IntegerProgram",
 }
 #: Which engine answers where none is named.
 AUTO = "search"
@@ -46,26 +47,26 @@ AUTO = "search"
 #: an explanation to the region around it, and a :class:`whence.milp.weighting.Weighting` for the integer program.
 PARTS: dict[str, dict[str, str]] = {
     "whence.weights.trees.TreeWeights": {
-        "search": "whence.search.forest:explain",
-        "sets": "whence.search.plan_sets:explain",
-        "region": "whence.search.regions:region",
-        "milp": "whence.milp.forest:ForestWeighting",
+        "search": "whence.search.forest.forest_search:explain",
+        "sets": "whence.search.sets.set_search:explain",
+        "region": "whence.search.regions.regions:region",
+        "milp": "whence.milp.tree_program:ForestWeighting",
     },
-    "whence.weights.knn.KNNWeights": {
-        "search": "whence.search.knn:explain",
-        "sets": "whence.search.knn_plan_sets:explain",
-        "region": "whence.search.knn_regions:region",
-        "milp": "whence.milp.knn:NeighbourWeighting",
+    "whence.weights.neighbours.KNNWeights": {
+        "search": "whence.search.neighbours.neighbour_search:explain",
+        "sets": "whence.search.neighbours.neighbour_sets:explain",
+        "region": "whence.search.regions.neighbour_regions:region",
+        "milp": "whence.milp.neighbour_program:NeighbourWeighting",
     },
     # What ForecastWeights show to engines: a forecast stands in the place of weights.
-    "whence.weights.forecast.ForecastTrees": {
-        "search": "whence.search.forecast:explain",
-        "milp": "whence.milp.forecast:ForecastWeighting",
+    "whence.weights.forecast_weights.ForecastTrees": {
+        "search": "whence.search.forest.forecast_search:explain",
+        "milp": "whence.milp.forecast_program:ForecastWeighting",
     },
-    "whence.weights.forecast.ForecastLine": {"search": "whence.milp.forecast:explain"},
+    "whence.weights.forecast_weights.ForecastLine": {"search": "whence.milp.forecast_program:explain"},
     "whence.weights.kernel.KernelWeights": {
-        "search": "whence.search.kernel:explain",
-        "sets": "whence.search.kernel:explain_sets",
+        "search": "whence.search.kernel_search:explain",
+        "sets": "whence.search.kernel_search:explain_sets",
     },
 }
 

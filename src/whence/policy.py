@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from whence.aliases import Kind
+from whence.batch.explanations import Explanations
+from whence.batch.many import Batch, explain_many
 from whence.deciding import Decider, Decision
 from whence.errors import UnknownCategoryError
-from whence.explain.compare import compare
-from whence.explain.comparison import Comparison
-from whence.explain.conductor import explain
+from whence.explain.ask import Request
 from whence.explain.explanation import Explanation
-from whence.explain.explanations import Explanations
-from whence.explain.front import Front, front
-from whence.explain.many import Batch, explain_many
-from whence.explain.menu import Menu, menu
-from whence.explain.reasons import Reasons, reasons
-from whence.explain.request import Request
+from whence.explain.pipeline import explain
 from whence.features import Observed
 from whence.question import Progress
+from whence.questions.compare import compare
+from whence.questions.comparison import Comparison
+from whence.questions.front import Front, front
+from whence.questions.menu import Menu, menu
+from whence.questions.reasons import Reasons, reasons
+from whence.util.aliases import Kind
 from whence.weights.refits import RefitKind
 
 __all__ = ["Decision", "Policy"]

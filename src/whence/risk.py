@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from whence.aliases import Floats
 from whence.errors import InputError, InputTypeError
+from whence.util.aliases import Floats
 
 __all__ = ["CVaR", "Expectation", "Risk", "known_tail", "tail_flow"]
 

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from whence.cli import root
 from whence.cli.batch import batch
 from whence.cli.explain import explain
-from whence.cli.questions import QuestionOptions
+from whence.cli.question_options import QuestionOptions
 from whence.errors import InputError
 from whence.project import Project
 

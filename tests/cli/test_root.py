@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 import whence
 from whence import cli
 from whence.cli import root
-from whence.cli.questions import complete_features
+from whence.cli.question_options import complete_features
 from whence.errors import InputError
 
 

@@ -9,8 +9,8 @@ import pytest
 from tests.core.forest_cells import ForestScene, Ints, Mask, forest_scene, scenes
 
 from whence._core import Proposals
-from whence.search.grid import locate
-from whence.search.proposals import FINE, LONG, PASSING, nearest_first
+from whence.search.forest.grid import locate
+from whence.search.forest.proposals import FINE, LONG, PASSING, nearest_first
 
 SCENES = 20
 MANY = 1_000_000

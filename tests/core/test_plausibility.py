@@ -10,10 +10,10 @@ from sklearn.ensemble import IsolationForest
 from tests.core.forest_cells import ForestScene
 
 from whence import _core
-from whence.question import Isolation
-from whence.search import criteria
-from whence.search.grid import locate
-from whence.search.plausibility import isolated
+from whence.search.forest import forest_criteria as criteria
+from whence.search.forest.extend_grid import isolated
+from whence.search.forest.grid import locate
+from whence.weights.plausibility import Isolation
 
 
 def test_cells_are_plausible_where_scikit_learn_says_so() -> None:

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from whence._core import best_recourse, cutting_planes
-from whence.problems._shipment_program import first_stage, recourse_costs
+from whence.problems.shipment import first_stage, recourse_costs
 from whence.risk import CVaR, Expectation, Risk
 
 Floats = NDArray[np.float64]

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.ensemble import RandomForestRegressor
 
 import whence as wh
-from whence.evaluation.quick import ROWS, judged
+from whence.evaluation.evaluating import ROWS, judged
 
 
 class Counting(wh.Newsvendor):

@@ -18,9 +18,9 @@ from tests.forests import paper_forest
 from tests.soaking import forest_case
 
 import whence as wh
+from whence.certificate.verify import Verification, verify
 from whence.errors import InputError, NotFittedError
 from whence.examples import bakery, city
-from whence.explain.certificate import Verification, verify
 from whence.report.build import document_digest, question_digest
 from whence.report.html import fragment
 

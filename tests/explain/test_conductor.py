@@ -14,8 +14,9 @@ from tests.forests import paper_forest
 
 import whence as wh
 from whence.errors import InputError, InternalError
-from whence.explain.verification import confirmed
-from whence.question import Answer, InputMap, Limits, Question
+from whence.explain.recheck import confirmed
+from whence.question import Answer, Limits, Question
+from whence.weights import InputMap
 
 
 def demand(n: int = 200, seed: int = 0) -> tuple[pd.DataFrame, pd.DataFrame]:

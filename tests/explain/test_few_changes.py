@@ -14,10 +14,11 @@ from tests.soaking import forest_case, neighbour_case
 
 import whence as wh
 from whence.errors import InputError, InternalError
-from whence.explain import conductor
-from whence.question import Few, Question
-from whence.search import forest as forest_search
-from whence.search.engine import Search
+from whence.explain import pipeline as conductor
+from whence.features.space import Few
+from whence.question import Question
+from whence.search.forest import forest_search
+from whence.search.search_engine import Search
 
 #: Other ways to search, which large questions take: sharp splits, the strong bound, proposals at once.
 WAYS = (

@@ -19,9 +19,9 @@ from tests.forests import paper_forest
 from tests.processes import dask_cluster, usual_signals
 
 import whence as wh
+from whence.batch.explanations import Explanations
 from whence.errors import InputError, InputTypeError, NotFittedError, RowError, UnansweredError, WhenceError
 from whence.explain.explanation import Explanation
-from whence.explain.explanations import Explanations
 
 PLAN = [45.0]
 

@@ -25,7 +25,7 @@ from tests.timing import at_most
 
 import whence as wh
 from whence.errors import InputError
-from whence.explain.menu import features_of
+from whence.questions.menu import features_of
 
 
 @pytest.mark.parametrize("block", range(10))

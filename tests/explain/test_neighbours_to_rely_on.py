@@ -12,7 +12,7 @@ import pytest
 import whence as wh
 from whence.errors import InputError
 from whence.explain.explanation import Explanation
-from whence.explain.ladder import KAPPAS
+from whence.explain.robust import KAPPAS
 
 
 def bakery(seed: int = 0, risk: Any = None, k: int = 12) -> wh.Policy:

@@ -6,9 +6,9 @@ import cloudpickle
 from tests.forests import paper_forest
 
 import whence as wh
+from whence.batch.many import _with_source
+from whence.batch.transport import Answered, Parcel, Shipped
 from whence.examples import bakery
-from whence.explain.many import _with_source
-from whence.explain.parcels import Answered, Parcel, Shipped
 
 EXAMPLE = bakery.load()
 

@@ -13,7 +13,7 @@ from tests.search.test_plan_sets import grid_policy
 
 import whence as wh
 from whence.errors import InputError
-from whence.explain.reliance import Refitted
+from whence.explain.robust import Refitted
 
 
 def bakery(weights: Any = None, budget: float | None = None) -> wh.Policy:

@@ -11,8 +11,8 @@ from tests.changing import fewest_facts, forest_sets, neighbour_sets, reasons_di
 from tests.timing import at_most
 
 import whence as wh
-from whence.explain import reasons as module
-from whence.explain.hitting import smallest_hitting_set
+from whence.questions import reasons as module
+from whence.questions.reasons import smallest_hitting_set
 
 
 @pytest.mark.parametrize("block", range(10))

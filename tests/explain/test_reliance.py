@@ -18,8 +18,7 @@ from tests.forests import paper_forest
 
 import whence as wh
 from whence.errors import InputError
-from whence.explain.ladder import KAPPAS
-from whence.explain.reliance import CHOOSING, Held, Refitted
+from whence.explain.robust import CHOOSING, KAPPAS, Held, Refitted
 from whence.weights.refits import Refits, refits_of
 
 

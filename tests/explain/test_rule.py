@@ -16,7 +16,7 @@ from tests.forests import paper_forest
 import whence as wh
 from whence.examples import bakery
 from whence.explain.rule import Condition, Region
-from whence.search import regions
+from whence.search.regions import regions
 
 BLOCKS, SEEDS, DRAWN = 6, 20, 1000
 

@@ -12,9 +12,9 @@ from sklearn.base import clone
 from tests.forests import paper_forest
 
 import whence as wh
+from whence.batch.many import _with_source
 from whence.examples import bakery
-from whence.explain.many import _with_source
-from whence.explain.source import Source
+from whence.explain.provenance import Source
 
 
 def small(seed: int = 0, n: int = 30, **parts: Any) -> wh.Policy:
@@ -57,7 +57,7 @@ def test_pickled_explanations_travel_light() -> None:
 
 CHILD = """
 from tests.explain.test_source import small
-from whence.explain.source import Source
+from whence.explain.provenance import Source
 print(sorted(Source.of(small()).fingerprints().items()))
 """
 

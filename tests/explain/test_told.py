@@ -14,8 +14,8 @@ from tests.soaking import forest_case, neighbour_case
 import whence as wh
 from whence.errors import InputError
 from whence.examples import bakery, city
-from whence.explain.menu import features_of
-from whence.explain.told import Told
+from whence.questions.menu import features_of
+from whence.questions.result import Told
 
 
 @pytest.fixture(scope="module")

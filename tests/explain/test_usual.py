@@ -14,8 +14,8 @@ from tests.forests import paper_forest
 
 import whence as wh
 from whence.errors import InputError
-from whence.explain import usual as usual_module
-from whence.explain.usual import Usual, usual_in
+from whence.weights import plausibility as usual_module
+from whence.weights.plausibility import Usual, usual_in
 
 BLOCKS, SEEDS = 8, 20
 

@@ -12,7 +12,7 @@ from tests.forests import paper_forest
 
 import whence as wh
 from whence.errors import InternalError
-from whence.explain.verification import confirmed
+from whence.explain.recheck import confirmed
 from whence.question import Answer, Limits, Question
 
 

@@ -11,8 +11,8 @@ import pytest
 from tests.forests import paper_forest
 
 import whence as wh
-from whence.features.stepping import Lattice, fraction_of
-from whence.report.fingerprints import digest
+from whence.features.steps import Lattice, fraction_of
+from whence.report.fingerprint import digest
 
 DAYS = ["Mon", "Fri", "Sat", "Sun"]
 

@@ -13,7 +13,7 @@ import pytest
 
 import whence as wh
 from whence.errors import InputError
-from whence.tables import written_number
+from whence.util.frames import written_number
 
 VALUES = np.random.default_rng(3).integers(0, 100, 60) / 10
 Y = 10 + 3 * VALUES[:, None]

@@ -11,8 +11,8 @@ from tests import cases, oracle
 from tests.knn_reference import nearest_by_vertices
 
 from whence.engines import part_of
-from whence.milp.criteria import criterion_of
-from whence.milp.engine import IntegerProgram
+from whence.milp.criterion_rows import criterion_of
+from whence.milp.milp_engine import IntegerProgram
 from whence.milp.model import Linear, Model, Program
 from whence.milp.solvers.base import Outcome, SolverSettings
 from whence.milp.solvers.highs import Highs

@@ -12,8 +12,8 @@ from scipy.optimize import linprog
 from sklearn.linear_model import LinearRegression
 
 import whence as wh
-from whence.milp.curves import hull
-from whence.question.shortfalls import Broken
+from whence.claims.forecast_costs import Broken
+from whence.milp.order_curves import hull
 
 
 class OrderCase:

@@ -16,7 +16,7 @@ from tests.milp.asked import agree, answered, asked, expected, explain, forests
 from tests.timing import at_most
 
 from whence.errors import InputError
-from whence.milp import criteria
+from whence.milp import criterion_rows as criteria
 from whence.milp.model import Row
 from whence.policy import Policy
 from whence.question import Limits, Progress, Question

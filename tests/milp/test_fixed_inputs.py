@@ -9,7 +9,7 @@ import pytest
 from tests import oracle
 from tests.milp.asked import asked, built, fixed_at, forests, neighbours, value
 
-from whence.milp.criteria import TailCost
+from whence.milp.criterion_rows import TailCost
 from whence.milp.model import Linear
 from whence.risk import CVaR
 

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from tests.milp.asked import answered, asked, forests
 
-from whence import highs
 from whence.errors import MissingDependencyError, SolverError
 from whence.milp.model import Linear, Model, Row
 from whence.milp.solvers import solver_named
 from whence.milp.solvers.base import SolverSettings
 from whence.milp.solvers.highs import Highs
+from whence.util import linear_program as highs
 
 SOLVERS = ("highs", "scip", "gurobi")
 
@@ -121,6 +121,6 @@ def test_gurobi_without_a_licence_names_its_limit() -> None:
 
 def test_importing_the_engine_imports_no_optional_solver() -> None:
     """whence and its engine load without SCIP and Gurobi."""
-    code = "import sys, whence, whence.milp.engine; print(*sys.modules)"
+    code = "import sys, whence, whence.milp.milp_engine; print(*sys.modules)"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not {"pyscipopt", "gurobipy"} & set(found.stdout.split())

@@ -10,7 +10,7 @@ from paper import programs
 from paper.experiment import Setup, Task
 from paper.forests import paper_forest
 from paper.programs import heaviest_path
-from whence.milp.ceilings import w_max
+from whence.milp.weighting import w_max
 
 LABELS = {label.label: label for label in programs.LABELS}
 

@@ -11,7 +11,7 @@ import pytest
 
 import whence as wh
 from whence.errors import InputError, InputTypeError
-from whence.problems.sets import AnyPlan, set_from_plain
+from whence.problems.plan_sets import AnyPlan, set_from_plain
 
 RISKS = (wh.Expectation(), wh.CVaR(0.3), wh.CVaR(0.8))
 

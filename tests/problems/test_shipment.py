@@ -11,7 +11,7 @@ from scipy.optimize import linprog
 from sklearn.base import clone
 
 from whence.errors import InputError, InputTypeError
-from whence.problems import _shipment_program as program
+from whence.problems import shipment as program
 from whence.problems.shipment import Shipment
 from whence.risk import CVaR, Expectation
 

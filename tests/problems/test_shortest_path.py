@@ -15,8 +15,8 @@ from sklearn.base import clone
 
 from whence.errors import InputError, InputTypeError
 from whence.problems import shortest_path
-from whence.problems._route_network import RouteNetwork
 from whence.problems._route_risk import safest_route
+from whence.problems._routes import RouteNetwork
 from whence.problems.shortest_path import ShortestPath
 from whence.risk import CVaR, Expectation
 

@@ -151,7 +151,7 @@ def test_characters_reach_over_the_ends_of_parts(
     tmp_path: Path, encoding: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever the parts in which a file is read, its text is the same."""
-    monkeypatch.setattr("whence.files.CHUNK", 3)
+    monkeypatch.setattr("whence.util.files.CHUNK", 3)
     path = tmp_path / "days.csv"
     path.write_bytes("größe;tag\n1,5;Käse\n2,5;Öl\n".encode(encoding))
     table = load_csv(path, CsvFormat())
@@ -161,7 +161,7 @@ def test_characters_reach_over_the_ends_of_parts(
 
 def test_the_line_of_a_byte_that_does_not_exist(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A declared encoding that a file is not written in is refused with the line, in whatever part that is."""
-    monkeypatch.setattr("whence.files.CHUNK", 4)
+    monkeypatch.setattr("whence.util.files.CHUNK", 4)
     path = tmp_path / "days.csv"
     path.write_bytes(b"a,b\n1,2\n3,\xff\n")
     with pytest.raises(ProjectError, match="line 3 holds bytes that do not exist in it"):

@@ -11,7 +11,7 @@ import pytest
 from tests.cli.support import run
 from tests.project.samples import PROJECT, write_project
 
-from whence.problems.sets import AnyPlan, PlanSet
+from whence.problems.plan_sets import AnyPlan, PlanSet
 from whence.project import Project
 from whence.project.batches import read_questions
 from whence.project.project import findings

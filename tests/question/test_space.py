@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import whence as wh
-from whence.question import Space
+from whence.features.space import Space
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import whence as wh
-from whence.report.model import Report
+from whence.report.document import Report
 
 Make = Callable[..., wh.Explanation]
 Change = tuple[Any, ...]

@@ -22,8 +22,8 @@ import whence as wh
 from whence.errors import InputError
 from whence.examples import bakery, city
 from whence.explain.explanation import Costs
+from whence.report.document import schema
 from whence.report.html import fragment
-from whence.report.schema import schema
 
 Make = Callable[..., wh.Explanation]
 Change = tuple[Any, ...]
@@ -132,7 +132,7 @@ def test_documents_of_the_version_before(name: str) -> None:
 
 
 def test_the_schema_is_that_of_the_classes() -> None:
-    """The file is what is generated from the classes: python -m whence.report.schema with its path writes it anew."""
+    """The file is what is generated from the classes: python -m whence.report.document with its path writes it anew."""
     assert schema() == SCHEMA
 
 

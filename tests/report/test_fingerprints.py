@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import whence as wh
-from whence.report.fingerprints import Writer, digest, problem_digest
+from whence.report.fingerprint import Writer, digest, problem_digest
 
 PLAIN = st.none() | st.booleans() | st.integers(-5, 5) | st.floats(-2, 2) | st.text(max_size=2)
 PLAIN = st.recursive(PLAIN, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=2), inner))

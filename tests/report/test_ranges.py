@@ -10,7 +10,7 @@ from tests.explain.test_margin import asked
 
 import whence as wh
 from whence.examples import bakery
-from whence.report.model import RegionCondition, RegionEntry, Report, ShownRange
+from whence.report.document import RegionCondition, RegionEntry, Report, ShownRange
 from whence.report.ranges import LISTED, ranges_of
 
 

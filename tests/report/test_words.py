@@ -16,7 +16,7 @@ from tests.forests import paper_forest
 
 import whence as wh
 from whence.explain.explanation import Costs
-from whence.explain.reliance import WITHIN, Held, Rung
+from whence.explain.robust import WITHIN, Held, Rung
 from whence.report.reliance import NEARLY
 
 Make = Callable[..., wh.Explanation]

@@ -12,8 +12,8 @@ from tests.cases import Case, cases
 from tests.search.holding import Cells, all_cells, excess, nearest_between
 
 from whence.question import Answer, Question
-from whence.search import forest as forest_search
-from whence.search.forest import explain
+from whence.search.forest import forest_search
+from whence.search.forest.forest_search import explain
 
 BLOCKS, SEEDS, EACH = 20, 30, 2
 KAPPAS = (0.3, 1.0, 2.0, 4.0)

@@ -15,8 +15,10 @@ from tests.cases import cases
 from tests.forests import paper_forest
 
 import whence as wh
-from whence.question import InputMap, Limits, Question, Space
+from whence.features.space import Space
+from whence.question import Limits, Question
 from whence.search import driver
+from whence.weights import InputMap
 
 Floats = NDArray[np.float64]
 

@@ -14,8 +14,9 @@ from tests.search.test_knn import random_case
 
 from whence.question import Limits, Question
 from whence.risk import Expectation
-from whence.search import forest, knn
-from whence.search.earlier import earlier
+from whence.search.forest import forest_search as forest
+from whence.search.forest.ladder_memo import earlier
+from whence.search.neighbours import neighbour_search as knn
 
 KAPPAS = (0.0, 0.4, 1.2, 2.3, 5.0)
 

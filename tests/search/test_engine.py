@@ -9,7 +9,7 @@ import pytest
 from tests.cases import cases
 
 from whence.errors import InputTypeError
-from whence.search.engine import Search
+from whence.search.search_engine import Search
 from whence.weights import Weights
 
 

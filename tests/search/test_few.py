@@ -13,9 +13,11 @@ from tests.search.holding import all_cells, excess
 from tests.search.test_confidence import WAYS, assert_nearest
 from tests.search.test_plausible import isolation, least_score, small
 
-from whence.question import Few, Isolation, Question
-from whence.search import forest as forest_search
-from whence.search.forest import explain
+from whence.features.space import Few
+from whence.question import Question
+from whence.search.forest import forest_search
+from whence.search.forest.forest_search import explain
+from whence.weights.plausibility import Isolation
 
 
 def features(question: Question) -> list[np.ndarray]:

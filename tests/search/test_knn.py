@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from tests.knn_reference import judge, nearest_by_milp, nearest_by_vertices
 from tests.timing import at_most
 
-from whence.question import Answer, InputMap, Limits, Question, Space
+from whence.features.space import Space
+from whence.question import Answer, Limits, Question
 from whence.risk import CVaR, Expectation, Risk
 from whence.search import driver
-from whence.search.knn import NeighbourFrontier, explain
-from whence.weights import KNNWeights
+from whence.search.neighbours.neighbour_search import NeighbourFrontier, explain
+from whence.weights import InputMap, KNNWeights
 
 Floats = NDArray[np.float64]
 

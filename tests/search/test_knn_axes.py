@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from tests.search.test_knn import random_case
 
 from whence._core import AxisKind
-from whence.search.knn_axes import Layout
-from whence.search.knn_seeds import Seeds
+from whence.search.neighbours.neighbour_axes import Layout
+from whence.search.neighbours.neighbour_seeds import Seeds
 
 Floats = NDArray[np.float64]
 

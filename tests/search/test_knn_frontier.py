@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from tests.search.test_knn import ask, random_case
 
 from whence import Expectation
-from whence.question import Question, Space
-from whence.search.knn import NeighbourFrontier
+from whence.features.space import Space
+from whence.question import Question
+from whence.search.neighbours.neighbour_search import NeighbourFrontier
 
 Floats = NDArray[np.float64]
 

@@ -12,13 +12,12 @@ from tests.knn_reference import nearest_by_vertices
 from tests.search.test_knn import random_case
 
 import whence as wh
+from whence.claims.sets import Plans
 from whence.errors import InputError
 from whence.question import Limits, Question
-from whence.question.plans import Plans
-from whence.search.beaten import within_box
-from whence.search.knn import explain
-from whence.search.knn_regions import region
-from whence.search.regions import Region
+from whence.search.neighbours.neighbour_search import explain
+from whence.search.regions.neighbour_regions import region
+from whence.search.regions.regions import Region, within_box
 
 Floats = NDArray[np.float64]
 

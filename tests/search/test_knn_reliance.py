@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from tests.knn_reference import nearest_by_vertices
 from tests.search.test_knn import random_case
 
-from whence.milp.engine import IntegerProgram
-from whence.question import Answer, Nearby, Question
+from whence.milp.milp_engine import IntegerProgram
+from whence.question import Answer, Question
 from whence.risk import Expectation
-from whence.search.knn import explain
-from whence.weights.nearby import UsuallyNear
+from whence.search.neighbours.neighbour_search import explain
+from whence.weights.plausibility import Nearby, UsuallyNear
 
 Floats = NDArray[np.float64]
 

@@ -11,8 +11,8 @@ from tests.soaking import disagreement, forest_case
 from tests.timing import at_most
 
 import whence as wh
-from whence.search import plan_by_plan
-from whence.search.plan_by_plan import PlanByPlan
+from whence.search.sets import potential_phase as plan_by_plan
+from whence.search.sets.potential_phase import PlanByPlan
 
 
 @pytest.fixture

@@ -11,13 +11,14 @@ from tests.oracle import estimator_rows
 from tests.search.holding import all_cells, excess
 from tests.search.test_confidence import scaled
 
-from whence.explain.plan_sets import any_plan
-from whence.question import Limits, Question, Space
-from whence.question.plans import Plans
-from whence.search import regions
-from whence.search.forest import explain
-from whence.search.grid import grid_of
-from whence.search.regions import Region, region
+from whence.claims.sets import Plans
+from whence.explain.set_questions import any_plan
+from whence.features.space import Space
+from whence.question import Limits, Question
+from whence.search.forest.forest_search import explain
+from whence.search.forest.grid import grid_of
+from whence.search.regions import regions
+from whence.search.regions.regions import Region, region
 
 BLOCKS, SEEDS, EACH = 24, 30, 3
 

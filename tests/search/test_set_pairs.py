@@ -14,12 +14,13 @@ from tests.search.test_confidence import WAYS, assert_nearest, scaled
 from tests.search.test_plausible import isolation, least_score, small
 from tests.set_soaking import set_case, set_disagreement
 
-from whence.milp import plan_sets as milp_sets
-from whence.question import Isolation, Question
-from whence.question.plans import Plans
-from whence.search import forest as forest_search
-from whence.search import plan_sets
-from whence.search.plan_sets import explain
+from whence.claims.sets import Plans
+from whence.milp import set_program as milp_sets
+from whence.question import Question
+from whence.search.forest import forest_search
+from whence.search.sets import set_search as plan_sets
+from whence.search.sets.set_search import explain
+from whence.weights.plausibility import Isolation
 
 #: Ways to search for a set: without and with an explanation that is known before tables are made.
 SET_WAYS: list[dict[str, Any]] = [{}, {"LARGE": 0}]

@@ -7,8 +7,9 @@ import pytest
 from numpy.typing import NDArray
 from tests.cases import cases
 
-from whence.search import forest, shares
-from whence.search.forest import explain
+from whence.search.forest import forest_search as forest
+from whence.search.forest import forest_search as shares
+from whence.search.forest.forest_search import explain
 
 Floats = NDArray[np.float64]
 

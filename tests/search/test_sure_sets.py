@@ -16,11 +16,11 @@ from tests.set_soaking import set_case
 from tests.sure_soaking import KAPPAS, sure_disagreement
 
 import whence as wh
+from whence.claims.sets import Others, Plans
 from whence.question import Question
-from whence.question.plans import Others, Plans
-from whence.search import forest as forest_search
-from whence.search import knn_plan_sets
-from whence.search.listed_best import ListedBest
+from whence.search.forest import forest_search
+from whence.search.neighbours import neighbour_sets as knn_plan_sets
+from whence.search.sets.warm_start import ListedBest
 
 #: Other ways to search, which large questions take.
 WAYS = ({}, {"PATIENCE_SURE": (0, 0), "STALLED": 0, "STRONG_FROM": (1, 1), "SHARP_TO": 0})

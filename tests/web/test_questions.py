@@ -13,7 +13,7 @@ import pytest
 from tests.web.live import FINISHED, Live, hard_scene, running, until
 
 import whence as wh
-from whence.web import other_answers
+from whence.web import series_jobs as other_answers
 from whence.web.scenes import Scene
 
 KINDS = {"fronts": wh.Front, "menus": wh.Menu, "reasons": wh.Reasons, "comparisons": wh.Comparison}

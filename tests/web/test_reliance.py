@@ -14,7 +14,7 @@ from tests.web.live import Live, finished, running, strange_scene, until
 from tests.web.slow import SECONDS, slow_scene
 
 import whence as wh
-from whence.explain.reliance import HOLDS
+from whence.explain.robust import HOLDS
 from whence.project.sections import ExplainDefaults
 from whence.web.scenes import Scene
 

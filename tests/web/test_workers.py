@@ -21,7 +21,8 @@ from tests.processes import usual_signals
 from tests.web.live import Live, finished, hard_scene, running, strange_scene, until
 
 from whence.errors import InputError
-from whence.web import explanations, pool
+from whence.web import explain_jobs as explanations
+from whence.web import pool
 from whence.web.messages import Asked
 from whence.web.scenes import Scene
 from whence.web.server import listening

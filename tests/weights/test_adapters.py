@@ -19,9 +19,9 @@ from tests.predictors import LIBRARIES, case, disagreement, on_turns, weights_by
 
 from whence import Newsvendor, Policy
 from whence.errors import InputError, InputTypeError, NotFittedError
+from whence.models import read
+from whence.models.fitted_forest import ReadForestWeights
 from whence.weights import ForestWeights
-from whence.weights.adapters import read
-from whence.weights.read_forest import ReadForestWeights
 
 READ = ("xgboost", "lightgbm", "catboost", "histogram")
 

@@ -12,7 +12,7 @@ from tests.forests import paper_forest
 
 import whence as wh
 from whence.errors import InputError, NotFittedError
-from whence.report.fingerprints import digest
+from whence.report.fingerprint import digest
 from whence.weights import InputMap, KNNWeights, TreeWeights, Weights
 from whence.weights.base import as_matrix
 

@@ -21,7 +21,7 @@ from whence.errors import InputError, InputTypeError
 from whence.project import Project
 from whence.project.saved import load_policy, save_policy
 from whence.risk import Risk
-from whence.weights.plan_pool import plan_values, random_parts
+from whence.weights.decision_forest import plan_values, random_parts
 
 PROBLEMS: dict[str, tuple[wh.DecisionProblem, int]] = {
     "newsvendor": (wh.Newsvendor(holding=[1, 2], backorder=[3, 1]), 2),

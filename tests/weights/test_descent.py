@@ -9,8 +9,7 @@ from tests.forests import paper_forest
 
 from whence.problems import Newsvendor
 from whence.weights import DecisionForest, ForestWeights, KNNWeights
-from whence.weights.descent import Descent
-from whence.weights.refits import Refits
+from whence.weights.refits import Descent, Refits
 
 
 def contexts_of(rng: np.random.Generator, n: int, d: int) -> np.ndarray:

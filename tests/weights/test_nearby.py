@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from whence.weights import ForestWeights, KNNWeights
-from whence.weights.nearby import Nearby, UsuallyNear
+from whence.weights.plausibility import Nearby, UsuallyNear
 
 
 def own_distances(points: np.ndarray, k: int) -> list[float]:

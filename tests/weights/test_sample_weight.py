@@ -19,8 +19,7 @@ from whence.errors import InputError
 from whence.policy import Policy
 from whence.risk import Expectation
 from whence.weights import ForestWeights, KNNWeights, Weights
-from whence.weights.descent import Descent
-from whence.weights.refits import Refits
+from whence.weights.refits import Descent, Refits
 
 #: What rows count for: whole numbers, decimals, ages, amounts that differ by far.
 AMOUNTS = ((1.0, 2.0, 3.0), (0.1, 0.2, 0.7, 1.0), (0.9, 0.81, 0.729), (1e-9, 1.0, 1e9))

@@ -11,7 +11,7 @@ from sklearn.ensemble import ExtraTreesRegressor
 from tests.forests import paper_forest
 
 import whence as wh
-from whence.weights.array_trees import Place, RawTree, laid
+from whence.models.tree_arrays import Place, RawTree, laid
 from whence.weights.trees import turning_points
 
 

@@ -13,11 +13,11 @@ import typer
 
 from whence.cli import options
 from whence.cli.exits import BAD_INPUT, STOPPED
-from whence.cli.questions import QuestionOptions, asking
+from whence.cli.question_options import QuestionOptions, asking
 from whence.cli.screen import counting, ending_well, note, print_text, waiting
 from whence.errors import InputError, MissingDependencyError
-from whence.files import claimed
 from whence.project.batches import BatchRun, read_questions
+from whence.util.files import claimed
 
 
 @asking

@@ -13,7 +13,7 @@ from rich.table import Table
 from whence.cli.exits import BAD_INPUT
 from whence.cli.options import JsonOption, ProjectArgument
 from whence.cli.screen import console, note, print_json, print_text, waiting
-from whence.evaluation.quick import judged
+from whence.evaluation.evaluating import judged
 from whence.features import Cyclic, Ordered, Schema
 from whence.problems.base import cost_unit_of
 from whence.project import Project

@@ -8,9 +8,9 @@ from rich.markup import escape
 
 from whence.cli.options import ContextOption, JsonOption, PolicyOption, ProjectArgument, open_project
 from whence.cli.screen import console, note, print_json
-from whence.plain_values import to_plain
 from whence.problems.base import cost_unit_of
 from whence.report.numbers import plain, value, with_unit
+from whence.util.json import to_plain
 
 
 def decide(

@@ -9,11 +9,11 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from whence.aliases import Kind
 from whence.cli.screen import console, waiting
 from whence.errors import InputError
 from whence.examples import Example, bakery, city
 from whence.report.words import answer
+from whence.util.aliases import Kind
 
 QUESTIONS: dict[Kind, str] = {
     "relative": "When would your plan have been better than the decision?",

@@ -17,10 +17,10 @@ from whence.evaluation import Evaluation
 from whence.evaluation import evaluate as evaluated
 from whence.evaluation.tuning import Tuning
 from whence.evaluation.tuning import tune as tuned
-from whence.plain_values import to_plain
 from whence.project import Project
 from whence.project.tuned import settings_of, write_weights
 from whence.report.numbers import plain, share
+from whence.util.json import to_plain
 
 FoldsOption = Annotated[int, typer.Option("--cv", min=2, metavar="FOLDS", help="Parts in which rows are held out.")]
 TimeOption = Annotated[

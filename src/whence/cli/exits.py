@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from whence.aliases import Status
+    from whence.util.aliases import Status
 
 FOUND = 0
 UNEXPECTED = 1

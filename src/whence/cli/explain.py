@@ -11,13 +11,13 @@ import typer
 
 from whence.cli import options
 from whence.cli.exits import STOPPED, exit_code
-from whence.cli.questions import QuestionOptions, asking
+from whence.cli.question_options import QuestionOptions, asking
 from whence.cli.screen import note, print_json, print_text, searching, waiting
 from whence.errors import InputError
-from whence.evaluation.quick import judged
+from whence.evaluation.evaluating import judged
 from whence.explain.explanation import Explanation
-from whence.explain.reliance import HOLDS, why_not_refitted
-from whence.problems.sets import PlanSet
+from whence.explain.robust import HOLDS, why_not_refitted
+from whence.problems.plan_sets import PlanSet
 from whence.project import Project
 from whence.question import Progress
 from whence.report.reliance import followed

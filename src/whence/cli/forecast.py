@@ -10,11 +10,11 @@ import typer
 
 from whence.cli import options
 from whence.cli.exits import STOPPED, exit_code
-from whence.cli.questions import QuestionOptions, asking
+from whence.cli.question_options import QuestionOptions, asking
 from whence.cli.screen import note, print_json, print_text, searching
-from whence.ensemble import Ensemble
 from whence.errors import InputError
-from whence.typed_values import number
+from whence.forecasts.explainer import Ensemble
+from whence.util.parse import number
 
 #: What is about plans and their costs.
 _asking = functools.partial(

@@ -10,8 +10,8 @@ import typer
 
 from whence.cli.screen import note, print_text, waiting
 from whence.errors import InputError
-from whence.files import write_text
 from whence.project.starter import starter
+from whence.util.files import write_text
 
 
 def init(

@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from whence.cli.screen import note, waiting
-from whence.files import project_file
 from whence.project import Project
 from whence.project.saved import load_policy
+from whence.util.files import project_file
 
 ProjectArgument = Annotated[
     Path,

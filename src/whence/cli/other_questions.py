@@ -14,15 +14,15 @@ import typer
 from whence.cli import options
 from whence.cli.exits import FOUND, NONE, STOPPED, TIME_LIMIT
 from whence.cli.explain import InsteadOption
-from whence.cli.questions import QuestionOptions, asking
+from whence.cli.question_options import QuestionOptions, asking
 from whence.cli.screen import note, print_json, print_text, searching, waiting
 from whence.errors import InputError
-from whence.explain.asking import SINGLE
-from whence.explain.front import Front
-from whence.explain.menu import Menu
-from whence.explain.reasons import Reasons
-from whence.explain.told import Told
 from whence.project import Project
+from whence.questions.front import Front
+from whence.questions.menu import Menu
+from whence.questions.reasons import Reasons
+from whence.questions.result import Told
+from whence.questions.series import SINGLE
 
 ReportOption = Annotated[
     Path | None, typer.Option("--report", metavar="FILE", help="Write an HTML report here.", show_default=False)

@@ -27,7 +27,7 @@ from whence.cli.serve import serve
 from whence.cli.stability import stability
 from whence.cli.verifying import verify
 from whence.errors import WhenceError
-from whence.report.versions import versions
+from whence.report.fingerprint import versions
 
 HELP = f"""
 Explains data-driven decisions: in what context would your plan have been better?

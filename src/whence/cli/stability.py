@@ -10,16 +10,16 @@ import numpy as np
 import pandas as pd
 import typer
 
+from whence.batch.explanations import Explanations
 from whence.cli import options
 from whence.cli.exits import BAD_INPUT
-from whence.cli.questions import QuestionOptions, asking
+from whence.cli.question_options import QuestionOptions, asking
 from whence.cli.screen import console, counting, note, print_json, print_text
 from whence.errors import InputError
-from whence.explain.explanations import Explanations
-from whence.files import write_text
-from whence.plain_values import to_plain
 from whence.project import Project
 from whence.project.batches import as_text
+from whence.util.files import write_text
+from whence.util.json import to_plain
 
 #: Rows that are printed unless somebody says otherwise.
 SHOWN = 10

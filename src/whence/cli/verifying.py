@@ -8,19 +8,19 @@ from typing import Annotated, Any
 
 import typer
 
+from whence.certificate.verify import Verification
+from whence.certificate.verify import verify as verified
 from whence.cli.exits import DIFFERS, FOUND, TIME_LIMIT
 from whence.cli.options import JsonOption, PolicyOption, ProjectArgument, open_project
 from whence.cli.screen import note, print_json, print_text, searching
 from whence.errors import InputError
-from whence.evaluation.quick import judged
-from whence.explain.certificate import Verification
-from whence.explain.certificate import verify as verified
-from whence.explain.comparison import Comparison
+from whence.evaluation.evaluating import judged
 from whence.explain.explanation import Explanation
-from whence.explain.front import Front
-from whence.explain.menu import Menu
-from whence.explain.reasons import Reasons
-from whence.explain.told import Told
+from whence.questions.comparison import Comparison
+from whence.questions.front import Front
+from whence.questions.menu import Menu
+from whence.questions.reasons import Reasons
+from whence.questions.result import Told
 from whence.report.reading import loaded
 
 #: Answers to other questions, by the schema of their documents.

@@ -13,22 +13,22 @@ import pandas as pd
 from joblib import Parallel, delayed
 from sklearn.base import clone
 
-from whence.aliases import Floats
 from whence.errors import InputError, WhenceError
 from whence.evaluation.baselines import (
     FORECAST,
     PER_CATEGORY,
+    Fold,
     Paid,
     category_costs,
     fixed_costs,
     grouped_by,
     tail_begins,
 )
-from whence.evaluation.folds import Fold
 from whence.features import Schema
 from whence.policy import Policy
 from whence.problems.base import DecisionProblem
 from whence.risk import Risk
+from whence.util.aliases import Floats
 
 __all__ = ["Trial", "Work", "held_out"]
 

@@ -15,10 +15,10 @@ from whence.checks import POSITIVE, one_of
 from whence.errors import InputTypeError
 from whence.evaluation.baselines import AVERAGE, FORESIGHT, PER_CATEGORY
 from whence.evaluation.evaluating import evaluate
-from whence.evaluation.result import Evaluation
+from whence.evaluation.evaluation import Evaluation
 from whence.policy import Policy
 from whence.report.numbers import plain, share, with_unit
-from whence.tables import as_pandas
+from whence.util.frames import as_pandas
 from whence.weights import ForestWeights, KNNWeights, Weights
 
 __all__ = ["AS_IT_IS", "Tuning", "candidates", "tune"]

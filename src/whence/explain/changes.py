@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 
 from whence.explain.explanation import ChangedFeature, Explanation
-from whence.question import Answer, Nearby, Question
+from whence.question import Answer, Question
+from whence.weights.plausibility import Nearby
 
 if TYPE_CHECKING:
     from whence.policy import Policy

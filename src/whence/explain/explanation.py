@@ -11,30 +11,30 @@ import numpy as np
 import pandas as pd
 from msgspec import json, to_builtins
 
-from whence.aliases import Floats, Kind, Status
 from whence.checks import POSITIVE, at_least, one_of, whole
 from whence.engines import has_part
 from whence.errors import InputError
-from whence.explain.forecasting import Forecasted
-from whence.explain.reliance import WITHIN, Held, Refitted, Reliance
+from whence.explain.forecast_policy import Forecasted
+from whence.explain.provenance import Source
+from whence.explain.robust import WITHIN, Held, Refitted, Reliance
 from whence.explain.rule import Region, region_of
-from whence.explain.source import Source
-from whence.files import write_text
-from whence.plain_values import number_from_plain
 from whence.problems.base import DecisionProblem, cost_unit_of
-from whence.problems.sets import PlanSet
+from whence.problems.plan_sets import PlanSet
 from whence.question import Question
 from whence.report.build import document_digest, document_of, report_of
-from whence.report.model import QualityEntry, Report
-from whence.report.plans import plan_of
+from whence.report.document import QualityEntry, Report
+from whence.report.plan_drawings import plan_of
 from whence.report.reading import loaded, report_from
 from whence.report.words import wrapped
+from whence.util.aliases import Floats, Kind, Status
+from whence.util.files import write_text
+from whence.util.json import number_from_plain
 from whence.weights.refits import RefitKind
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from whence.explain.certificate import Verification
+    from whence.certificate.verify import Verification
     from whence.policy import Policy
 
 __all__ = ["ChangedFeature", "Costs", "Explanation"]
@@ -184,7 +184,7 @@ class Explanation:
 
     @cached_property
     def report(self) -> Report:
-        """All that is shown of the explanation, as plain data: see :mod:`whence.report.model`."""
+        """All that is shown of the explanation, as plain data: see :mod:`whence.report.document`."""
         return report_of(self)
 
     # ---- what the source, or the report that was made of it, tells ---------------------------------------
@@ -431,7 +431,7 @@ class Explanation:
         >>> print(why.verify(policy.fit([[0.0], [2.0]], [[10.0], [20.0]])).differences[0])
         The history is not the one behind the explanation.
         """
-        from whence.explain.certificate import verify
+        from whence.certificate.verify import verify
 
         return verify(self, policy, prove=prove, time_limit=time_limit)
 

@@ -10,20 +10,21 @@ import numpy as np
 import pandas as pd
 
 from whence.engines import part_of
-from whence.explain.date_rule import date_conditions
-from whence.explain.plan_sets import any_plan
-from whence.features import Ordered
-from whence.question import Question, Space
-from whence.report.asked_words import rule_claim
-from whence.report.model import RegionEntry, scalar
+from whence.explain.set_questions import any_plan
+from whence.features import Ordered, Schema
+from whence.features.space import Space
+from whence.question import Question
+from whence.report.document import RegionEntry, scalar
 from whence.report.numbers import plain, share, with_unit
-from whence.search.beaten import within_box
-from whence.search.regions import Region as Box
+from whence.report.question_words import rule_claim
+from whence.search.regions.regions import Region as Box
+from whence.search.regions.regions import within_box
 
 if TYPE_CHECKING:
     from whence.explain.explanation import Explanation
 
-__all__ = ["Condition", "Region", "fault_of", "region_of"]
+__all__ = ["Condition", "Region", "date_conditions", "fault_of", "region_of"]
+
 
 #: Most conditions of a rule that is short enough to be told.
 SHORT = 4
@@ -330,3 +331,62 @@ def _sentence(explanation: Explanation, conditions: tuple[Condition, ...], insid
         # Conditions say nothing of what the question itself rules out.
         told += ", within your restrictions"
     return f"{told[:1].upper()}{told[1:]}: {share(inside)} of past contexts."
+
+
+#: Values of a part that are told one by one; of more, the first and the last.
+FEW_PARTS = 4
+#: Coordinates that differ by less are the same.
+SAME_COORDINATE = 1e-9
+
+
+def date_conditions(schema: Schema, name: str, box: Box, before: Any, after: Any) -> list[dict[str, Any]]:
+    """The fields of one condition for every part of the date `name` that a box does not leave free.
+
+    `before` and `after` are the days of the initial context and of the one found.
+    """
+    found = []
+    was, now = (schema.parts_of(name, day) for day in (before, after))
+    for part, at, known in schema.date_parts(name):
+        if box.full[at].all():
+            continue
+        held = _held(schema, at, known, box)
+        levels = [level for level, inside in zip(known, held.tolist(), strict=True) if inside]
+        text = f"{name} {_words(part, levels)}"
+        found.append(
+            {
+                "feature": f"{name}: {part}",
+                "low": None,
+                "high": None,
+                "values": tuple(levels),
+                "text": text,
+                "was": was[part],
+                "found": now[part],
+                "known": tuple(known),
+            }
+        )
+    return found
+
+
+def _held(schema: Schema, at: slice, known: list[Any], box: Box) -> Any:
+    """Which values of a part a box holds."""
+    if at.stop - at.start > 1:
+        return box.categories[at]
+    offset, scale = schema.affine()
+    j = at.start
+    numbers = [float(level) if isinstance(level, int) else float(i) for i, level in enumerate(known)]
+    place = (np.array(numbers) - offset[j]) / scale[j]
+    return (place >= box.lower[j] - SAME_COORDINATE) & (place <= box.upper[j] + SAME_COORDINATE)
+
+
+def _words(part: str, levels: list[Any]) -> str:
+    """A condition on one part in words: what follows the name of the date."""
+    if part == "holiday":
+        return "is a holiday" if levels == [True] else "is no holiday"
+    texts = [str(level) for level in levels]
+    if len(texts) > FEW_PARTS and part != "weekday":
+        said = f"{texts[0]} to {texts[-1]}"
+    else:
+        said = texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} or {texts[-1]}"
+    if part == "weekday":
+        return f"is a {said}"
+    return f"is in {said}" if part in ("month", "quarter", "year") else f"has {part} {said}"

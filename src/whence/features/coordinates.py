@@ -10,18 +10,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from whence.aliases import Floats
 from whence.errors import InputError, NotFittedError
-from whence.features.calendar import Calendar
 from whence.features.columns import CategoryColumn, Column, Unknown
-from whence.features.date_column import DateColumn
-from whence.features.encoding import NumberColumn
-from whence.features.exact import Movable, kept_exactly
-from whence.features.numeric import Numbers
-from whence.question.curves import Curve
-from whence.question.relations import Relations
-from whence.spelling import nearest
-from whence.tables import as_row, as_table, numbers
+from whence.features.coordinate_relations import Relations
+from whence.features.date_column import Calendar, DateColumn
+from whence.features.number_block import Numbers
+from whence.features.number_column import NumberColumn
+from whence.features.relation_exact import Movable, kept_exactly
+from whence.features.space import Curve
+from whence.util.aliases import Floats
+from whence.util.frames import as_row, as_table, numbers
+from whence.util.text import nearest
 
 __all__ = ["Coordinates"]
 

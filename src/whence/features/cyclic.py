@@ -9,13 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from whence.aliases import Floats
 from whence.errors import InputError
 from whence.features.columns import Unknown, restored
-from whence.features.encoding import CHOICES, NumberColumn, fitted_column
 from whence.features.kinds import Continuous, Feature
-from whence.features.stepping import fraction_of
-from whence.plain_values import finite
+from whence.features.number_column import CHOICES, NumberColumn, fitted_column
+from whence.features.steps import fraction_of
+from whence.util.aliases import Floats
+from whence.util.json import finite
 
 __all__ = ["Cyclic", "CyclicColumn", "fitted_cycle"]
 

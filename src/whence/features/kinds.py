@@ -9,9 +9,9 @@ from typing import Literal
 import numpy as np
 
 from whence.errors import InputError, InputTypeError, WhenceError, parameter_error
-from whence.features.stepping import fraction_of
-from whence.plain_values import finite
-from whence.tables import exact
+from whence.features.steps import fraction_of
+from whence.util.frames import exact
+from whence.util.json import finite
 
 __all__ = ["Binary", "Categorical", "Change", "Continuous", "Discrete", "Feature", "NumberFeature", "UnitOfChange"]
 

@@ -10,12 +10,12 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from whence.aliases import Floats
 from whence.errors import InputError
 from whence.features.columns import Unknown, index_of
-from whence.features.encoding import NumberColumn
 from whence.features.kinds import Categorical
-from whence.tables import no_missing
+from whence.features.number_column import NumberColumn
+from whence.util.aliases import Floats
+from whence.util.frames import no_missing
 
 __all__ = ["Ordered", "OrderedColumn", "fitted_order"]
 

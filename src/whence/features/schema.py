@@ -1,7 +1,7 @@
 """Features of a context: what kind they are, what may change, and where an explanation may look for others.
 
 Units become coordinates in :mod:`whence.features.coordinates`, and one feature at a time in
-:mod:`whence.features.encoding`.
+:mod:`whence.features.number_column`.
 """
 
 from __future__ import annotations
@@ -14,30 +14,28 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from whence.aliases import Floats
 from whence.checks import MAPPING, Rule, names_in
 from whence.errors import InputError, InputTypeError
 from whence.features.columns import CategoryColumn, Column
+from whence.features.coordinate_relations import Relations
 from whence.features.coordinates import Coordinates
-from whence.features.cyclic import Cyclic, CyclicColumn
-from whence.features.date_column import DateColumn
+from whence.features.cyclic import Cyclic, CyclicColumn, fitted_cycle
+from whence.features.date_column import DateColumn, fitted_date
 from whence.features.dates import Date, parts_of
 from whence.features.derived import Derived
-from whence.features.encoding import NumberColumn
-from whence.features.fitting import fitted_feature
-from whence.features.inference import inferred
+from whence.features.inference import inferred, proposed_relations, suggested_cycles
 from whence.features.kinds import Categorical, Feature
-from whence.features.ordered import OrderedColumn
-from whence.features.proposing import proposed_relations
+from whence.features.number_column import NumberColumn, fitted_column
+from whence.features.ordered import Ordered, OrderedColumn, fitted_order
 from whence.features.recent import Recent
 from whence.features.relations import Observed, bound_relations, check_complete, relation_texts
-from whence.features.room import Room
-from whence.features.suggesting import suggested_cycles
-from whence.question.relations import Relations
-from whence.question.space import Space
-from whence.tables import as_table
+from whence.features.space import Space
+from whence.features.space_builder import Room
+from whence.util.aliases import Floats
+from whence.util.frames import as_table
 
-__all__ = ["Schema"]
+__all__ = ["Schema", "fitted_feature"]
+
 
 FEATURES = Rule("a mapping from names of columns to features such as Continuous()", MAPPING.fits).or_none(", or None")
 #: Relations given with questions that are kept for the next one: each may take some tens of kilobytes.
@@ -381,3 +379,14 @@ def _word(column: Column) -> str:
     if isinstance(column, CyclicColumn):
         return "discrete" if column.type == "int" else "continuous"
     return type(column.feature).__name__.lower()
+
+
+def fitted_feature(name: str, feature: Feature, table: pd.DataFrame, start: int, missing: bool = False) -> Column:
+    """The feature with its place in the coordinates, from `start` on; numbers may be `missing`, where allowed."""
+    if isinstance(feature, Date):
+        return fitted_date(name, feature, table, start)
+    if isinstance(feature, Ordered):
+        return fitted_order(name, feature, table, start)
+    if isinstance(feature, Cyclic):
+        return fitted_cycle(name, feature, table, start, missing)
+    return fitted_column(name, feature, table, start, missing)

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from whence.aliases import Floats
+from whence.features.space import Few, Space
 from whence.milp.model import Columns, Linear, Model
-from whence.question import Few, Space
+from whence.util.aliases import Floats
 
 __all__ = ["Axis", "Splits", "Turns", "add_axes", "add_few", "cell_axis", "floor32", "line_axis"]
 

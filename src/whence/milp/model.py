@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from whence.aliases import Floats
+from whence.util.aliases import Floats
 
 __all__ = ["Linear", "Model", "Program", "Row", "scaled"]
 

@@ -9,14 +9,19 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
-from whence.aliases import Floats
+from whence.engines import part_of
+from whence.errors import InputError
 from whence.milp.axes import Axis, Splits
 from whence.milp.model import Columns, Linear, Model, Row, scaled
 from whence.question import Question
+from whence.util.aliases import Floats
+from whence.weights import Weights
+from whence.weights.trees import LeafMembers
 
-__all__ = ["Parts", "Weighting"]
+__all__ = ["WAYS", "Parts", "Weighting", "largest_in_leaves", "w_max"]
 
 
 @dataclass(frozen=True)
@@ -104,3 +109,70 @@ class Weighting(ABC):
     @abstractmethod
     def leave(self, x: Floats) -> Row:
         """The row that cuts off all contexts with the weights that the model has where the variables are `x`."""
+
+
+#: The ways to bound the weights.
+WAYS = ("sample", "path", "mean", "unit")
+
+
+def w_max(weights: Weights, how: str = "sample") -> Floats:
+    """Upper bounds on the weight of every past observation, over all contexts.
+
+    Parameters
+    ----------
+    weights : Weights
+        Fitted weights. A neighbour never weighs more than 1/k, whatever `how` says, except for "unit".
+    how : {"sample", "path", "mean", "unit"}
+        "sample" is the exact bound: in every tree a sample weighs either nothing or what it weighs at its own
+        context, so that no context gives it more than its own. "path" is the longest path over leaves of
+        successive trees that share a sample, and "mean" the mean of the trees' largest weights (both from the
+        paper's appendix); "unit" is 1.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+
+    Examples
+    --------
+    >>> from whence.weights import KNNWeights
+    >>> w_max(KNNWeights(k=2).fit(np.arange(6.0)[:, None]))
+    array([0.5, 0.5, 0.5, 0.5, 0.5, 0.5])
+    """
+    if how not in WAYS:
+        names = ", ".join(map(repr, WAYS[:-1]))
+        raise InputError(
+            f"The 'w_max' parameter must be {names} or {WAYS[-1]!r}. Got {how!r} instead.", parameter="w_max"
+        )
+    if how == "unit":
+        return np.ones(weights.n_samples_)
+    ceilings: Floats = part_of(weights, "milp").ceilings(weights, how)
+    return ceilings
+
+
+def largest_in_leaves(members: LeafMembers, how: str) -> Floats:
+    """The same for trees, in the way `how`."""
+    leaf = members.leaf_of()
+    own = np.array([1.0 / np.maximum(size[at], 1) for size, at in zip(members.size, leaf, strict=True)])
+    total = members.totals()
+    if total is not None:
+        assert members.mass is not None
+        ends = np.cumsum([size.size for size in members.size])[:-1]
+        shared = zip(np.split(total, ends), leaf, strict=True)
+        own = np.array([members.mass / np.where(at < 0, 1.0, part[at]) for part, at in shared])
+    # A sample that does not count in a tree, or that no context shares a leaf with, gets no weight from it.
+    own[leaf < 0] = 0.0
+    if how == "sample":
+        bound: Floats = own.mean(axis=0)
+        return bound
+    return np.full(members.n_samples, own.max(axis=1).mean() if how == "mean" else _longest_path(members, leaf, own))
+
+
+def _longest_path(members: LeafMembers, leaf: NDArray[np.int64], own: Floats) -> float:
+    """Mean weight along the heaviest chain of leaves, one per tree, each sharing a sample with the next."""
+    reached = own[0].copy()
+    for t in range(1, leaf.shape[0]):
+        # The best chain into a leaf comes from any leaf of the tree before that holds one of its samples.
+        best = np.zeros(members.size[t].size)
+        np.maximum.at(best, leaf[t], reached)
+        reached = best[leaf[t]] + own[t]
+    return float(reached.max() / leaf.shape[0])

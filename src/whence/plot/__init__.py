@@ -5,12 +5,12 @@ left out, and returns them; `front`, `menu` and `contributions` draw what `Polic
 Matplotlib is loaded at the first chart; it comes with ``pip install whence[plot]``.
 """
 
-from whence.plot.changes import changes
+from whence.plot.change_chart import changes
 from whence.plot.costs import costs, outcomes
 from whence.plot.overview import overview
 from whence.plot.plane import plane
 from whence.plot.plans import plans, routes
-from whence.plot.questions import contributions, front, menu
+from whence.plot.result_charts import contributions, front, menu
 from whence.plot.weights import weights
 
 __all__ = [

@@ -6,9 +6,9 @@ import textwrap
 from typing import TYPE_CHECKING, Any
 
 from whence.errors import InputTypeError, MissingDependencyError
-from whence.report.colours import ALTERNATIVE, DECISION
-from whence.report.model import Report
+from whence.report.document import Report
 from whence.report.set_words import other_plan
+from whence.report.svg import ALTERNATIVE, DECISION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from whence.plot.canvas import INK, SOFT, axes_for, fitting, quiet, titled, written
-from whence.report.colours import ALTERNATIVE, DECISION
 from whence.report.numbers import plain
+from whence.report.svg import ALTERNATIVE, DECISION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

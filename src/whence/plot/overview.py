@@ -6,11 +6,11 @@ import textwrap
 from typing import TYPE_CHECKING, Any
 
 from whence.plot.canvas import INK, matplotlib, report_in, written
-from whence.plot.changes import changes
+from whence.plot.change_chart import changes
 from whence.plot.costs import costs, outcomes
 from whence.plot.plans import plans
 from whence.plot.weights import weights
-from whence.report.model import Report
+from whence.report.document import Report
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

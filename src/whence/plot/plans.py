@@ -8,10 +8,9 @@ import numpy as np
 
 from whence.errors import InputError
 from whence.plot.canvas import BARS, INK, LINES, SOFT, axes_for, fitting, look_of, quiet, report_in, titled, written
-from whence.report.layout import labels, placed, visited
-from whence.report.model import Report
+from whence.report.document import Report
 from whence.report.numbers import plain
-from whence.report.plans import most_different
+from whence.report.plan_drawings import labels, most_different, placed, visited
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

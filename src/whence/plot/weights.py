@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from whence.plot.canvas import LINES, RULE, SOFT, axes_for, empty, fitting, look_of, quiet, report_in, titled
-from whence.report.model import Observation, Report
+from whence.report.document import Observation, Report
 from whence.report.numbers import plain, value, with_unit
 from whence.report.observations import KEPT, most_moved
 

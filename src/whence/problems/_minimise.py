@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from whence import highs
-from whence.aliases import Floats
 from whence.errors import SolverError
-from whence.problems._deadline import OutOfTime, check_time, seconds_left
+from whence.util import linear_program as highs
+from whence.util.aliases import Floats
 
-__all__ = ["LinearProgram", "minimise", "with_tail"]
+__all__ = ["LinearProgram", "OutOfTime", "check_time", "minimise", "seconds_left", "until", "with_tail"]
+
 
 _REASONS = {
     "infeasible": "is infeasible: no plan satisfies its rows, bounds and integrality",
@@ -116,3 +120,32 @@ def _run(program: LinearProgram, integer: NDArray[np.bool_] | None, caller: str)
         raise SolverError(f"{caller} {_REASONS.get(ended.status, otherwise)}.")
     # Adding zero turns -0.0 into 0.0, which reads better in a plan.
     return ended.values + 0.0
+
+
+_moment: ContextVar[float] = ContextVar("moment", default=float("inf"))
+
+
+class OutOfTime(SolverError):
+    """The time limit passed before the decision problem was solved."""
+
+
+@contextmanager
+def until(moment: float) -> Iterator[None]:
+    """Within this, solves that can be interrupted end at `moment` (of ``time.perf_counter``) with `OutOfTime`."""
+    token = _moment.set(moment)
+    try:
+        yield
+    finally:
+        _moment.reset(token)
+
+
+def seconds_left() -> float:
+    """Seconds that a solve may take, infinite where nothing limits it."""
+    moment = _moment.get()
+    return moment if moment == float("inf") else moment - time.perf_counter()
+
+
+def check_time() -> None:
+    """Raise `OutOfTime` where the moment has passed."""
+    if seconds_left() <= 0:
+        raise OutOfTime("The time limit passed before the decision problem was solved.")

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from whence.aliases import Floats
 from whence.problems._minimise import LinearProgram, minimise, with_tail
 from whence.risk import CVaR
+from whence.util.aliases import Floats
 
 __all__ = ["least_cvar", "least_cvar_between"]
 

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 import numpy as np
 import scipy.sparse as sp
 
-from whence.aliases import Floats
 from whence.errors import InputError
-from whence.problems._deadline import check_time
-from whence.problems._route_network import RouteNetwork
+from whence.problems._minimise import check_time
+from whence.problems._routes import RouteNetwork
 from whence.risk import tail_flow
+from whence.util.aliases import Floats
 
 __all__ = ["safest_of", "safest_route"]
 

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from whence.aliases import Floats
 from whence.errors import InputError, argument_error, parameter_error
-from whence.plain_values import quoted, some, to_plain
 from whence.problems.plan_forms import PlanEditor, QuantityLimits, ShownPlans, check_feasible, finite_quantity
 from whence.risk import Risk
-from whence.typed_values import pairs
+from whence.util.aliases import Floats
+from whence.util.json import quoted, some, to_plain
+from whence.util.parse import pairs
 
 if TYPE_CHECKING:
     from whence._core import LeastCosts
     from whence.problems.linear import Polytope
-    from whence.problems.sets import PlanSet
+    from whence.problems.plan_sets import PlanSet
 
 __all__ = ["DecisionProblem", "check_outcomes", "check_samples", "cost_unit_of"]
 
@@ -244,7 +244,7 @@ class DecisionProblem(ABC):
         >>> Newsvendor(1, 2).only([[10.0], [20.0]], words="a full tray").check([15.0])
         'The plan is not a full tray.'
         """
-        from whence.problems.sets import only
+        from whence.problems.plan_sets import only
 
         return only(self, allowed, solve, words)
 

@@ -12,13 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
 from whence._core import StockCosts
-from whence.aliases import Floats
 from whence.errors import InputError, InputTypeError, argument_error, parameter_error
 from whence.problems._newsvendor_tail import least_cvar, least_cvar_between
 from whence.problems.base import DecisionProblem, check_outcomes, check_samples, cost_unit_of
 from whence.problems.plan_forms import QuantityLimits, plan_numbers
 from whence.problems.quantity_sets import Quantities
 from whence.risk import Risk, known_tail
+from whence.util.aliases import Floats
 
 __all__ = ["Newsvendor"]
 

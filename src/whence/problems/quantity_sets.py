@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from whence.aliases import Floats
 from whence.errors import InputError, InputTypeError
-from whence.plain_values import finite, quoted, some
-from whence.problems.sets import PlanSet
+from whence.problems.plan_sets import PlanSet
 from whence.risk import Risk
+from whence.util.aliases import Floats
+from whence.util.json import finite, quoted, some
 
 if TYPE_CHECKING:
     from whence.problems.base import DecisionProblem

@@ -11,13 +11,13 @@ import networkx as nx
 import numpy as np
 from scipy import sparse
 
-from whence.aliases import Floats
 from whence.errors import InputError, SolverError
-from whence.plain_values import quoted, some, to_plain
-from whence.problems._deadline import check_time
-from whence.problems._route_plans import NodeNames
-from whence.problems.sets import PlanSet
+from whence.problems._minimise import check_time
+from whence.problems._routes import NodeNames
+from whence.problems.plan_sets import PlanSet
 from whence.risk import Risk, known_tail
+from whence.util.aliases import Floats
+from whence.util.json import quoted, some, to_plain
 
 if TYPE_CHECKING:
     from whence.problems.linear import Polytope
@@ -362,7 +362,7 @@ def _node(problem: ShortestPath, item: Any) -> tuple[Any, str, list[int]] | None
 
 
 def _edge(problem: ShortestPath, item: Any) -> tuple[Any, str, list[int]] | None:
-    from whence.problems._route_plans import stops
+    from whence.problems._routes import stops
 
     ends = stops(item) if isinstance(item, str) else item
     if not isinstance(ends, list | tuple) or len(ends) != 2:

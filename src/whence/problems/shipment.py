@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from whence._core import best_recourse, cutting_planes
-from whence.aliases import Floats
 from whence.errors import InputError, argument_error, parameter_error
-from whence.plain_values import finite
-from whence.problems import _shipment_program as program
+from whence.problems import shipment as program
+from whence.problems._minimise import LinearProgram, minimise, with_tail
 from whence.problems.base import DecisionProblem, check_outcomes, check_samples, cost_unit_of
 from whence.problems.plan_forms import QuantityLimits, plan_numbers
 from whence.problems.quantity_sets import Quantities
 from whence.risk import Risk, known_tail
+from whence.util.aliases import Floats
+from whence.util.json import finite
 
-__all__ = ["Shipment"]
+__all__ = ["Shipment", "first_stage", "recourse_costs"]
 
 
 # The kernels look at every set of warehouses; beyond this many the linear program is written out instead.
@@ -212,3 +215,58 @@ def _cut_to_plan(ship: Floats, spot: float, production: float, y: Floats, w: Flo
     plan = np.asarray(1.5 * np.bincount(ship.argmin(axis=0), mean, minlength=ship.shape[0]), dtype=np.float64)
     cuts = cutting_planes(ship / money, spot / money, production / money, y / quantity, w, tail, MOST_CUTS, plan)
     return None if cuts is None else plan * quantity
+
+
+def first_stage(
+    ship: Floats,
+    spot: float,
+    production: float,
+    Y: Floats,
+    weights: Floats,
+    tail: float,
+    limits: tuple[Floats, Floats] | None = None,
+) -> Floats:
+    """Production beforehand, between `limits`, that minimises the mean of the worst `tail` share of the costs."""
+    warehouses, samples = ship.shape[0], Y.shape[0]
+    program = _supply_and_demand(ship, Y)
+    if limits is not None:
+        program.lower[:warehouses], program.upper[:warehouses] = limits
+    # Over z, and per sample over t and s: the cheapest recourse of one sample is its row of these.
+    recourse = sparse.hstack(
+        [sparse.csr_array((samples, warehouses)), sparse.kron(sparse.eye_array(samples), _recourse_rates(ship, spot))]
+    )
+    program.cost[:warehouses] = production
+    if tail >= 1.0:
+        program = replace(program, cost=program.cost + weights @ recourse)
+    else:
+        program = with_tail(program, recourse, weights / tail)
+    return minimise(program, "Shipment.solve")[:warehouses]
+
+
+def recourse_costs(ship: Floats, spot: float, z: Floats, Y: Floats) -> Floats:
+    """Cheapest recourse cost at plan `z` of every row of `Y`."""
+    program, rates = _supply_and_demand(ship, Y), _recourse_rates(ship, spot)
+    program.cost[z.size :] = np.tile(rates, Y.shape[0])
+    program.lower[: z.size] = program.upper[: z.size] = z
+    recourse = minimise(program, "Shipment.costs")[z.size :].reshape(Y.shape[0], -1)
+    costs: Floats = recourse @ rates
+    return costs
+
+
+def _recourse_rates(ship: Floats, spot: float) -> Floats:
+    return np.concatenate([np.full(ship.shape[0], spot), ship.ravel()])
+
+
+def _supply_and_demand(ship: Floats, Y: Floats) -> LinearProgram:
+    """Over (z, then for every sample t and s), without costs: demand is met, and only what was produced is shipped."""
+    warehouses, locations = ship.shape
+    samples = Y.shape[0]
+    met = sparse.kron(np.ones((1, warehouses)), sparse.eye_array(locations))
+    shipped = sparse.kron(sparse.eye_array(warehouses), np.ones((1, locations)))
+    afterwards = sparse.block_array([[None, met], [sparse.eye_array(warehouses), -shipped]])
+    beforehand = sparse.vstack([sparse.csr_array((locations, warehouses)), sparse.eye_array(warehouses)])
+    every = sparse.kron(np.ones((samples, 1)), beforehand), sparse.kron(sparse.eye_array(samples), afterwards)
+    rows = sparse.hstack(every, format="csr")
+    needed = np.hstack([Y, np.zeros((samples, warehouses))]).ravel()
+    lower, upper = np.zeros(rows.shape[1]), np.full(rows.shape[1], np.inf)
+    return LinearProgram(lower.copy(), lower, upper, rows, needed, np.full(needed.size, np.inf))

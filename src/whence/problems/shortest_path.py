@@ -12,19 +12,17 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from whence._core import RouteCosts
-from whence.aliases import Floats
 from whence.checks import whole
 from whence.errors import InputError
-from whence.plain_values import to_plain
-from whence.problems._route_network import RouteNetwork
-from whence.problems._route_plans import read_route, route_from_plain, stops
 from whence.problems._route_risk import safest_of, safest_route
+from whence.problems._routes import RouteNetwork, read_route, route_from_plain, stops
 from whence.problems.base import DecisionProblem, check_outcomes, check_samples, cost_unit_of
 from whence.problems.linear import Polytope
-from whence.problems.plan_forms import PlanEditor, ShownPlans, check_feasible
-from whence.problems.route_map import network_editor, route_map
+from whence.problems.plan_forms import PlanEditor, ShownPlans, check_feasible, network_editor, route_map
 from whence.problems.route_sets import RouteSet, restricted
 from whence.risk import Risk, known_tail
+from whence.util.aliases import Floats
+from whence.util.json import to_plain
 
 __all__ = ["ShortestPath"]
 

@@ -17,16 +17,16 @@ from typing import Any
 import pandas as pd
 from joblib import effective_n_jobs
 
+from whence.batch.explanations import COLUMNS
 from whence.errors import InputError, UnansweredError, WhenceError
 from whence.explain.explanation import Explanation
-from whence.explain.explanations import COLUMNS
 from whence.features.dates import as_day
-from whence.files import digest_of, read_file, write_text
-from whence.plain_values import quoted, to_plain
 from whence.project.contexts import is_file
 from whence.project.csv_files import CsvTable, load_csv
 from whence.project.project import Project
-from whence.typed_values import number
+from whence.util.files import digest_of, read_file, write_text
+from whence.util.json import quoted, to_plain
+from whence.util.parse import number
 
 #: Rows per process that are answered before what is done is noted.
 ROWS_PER_NOTE = 8

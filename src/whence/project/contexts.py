@@ -16,12 +16,11 @@ from whence.errors import InputError
 from whence.features import Date, Schema
 from whence.features.dates import as_day
 from whence.features.kinds import Categorical
-from whence.files import read_file
-from whence.plain_values import finite, quoted
-from whence.project.columns import YES_AND_NO
-from whence.project.csv_files import CsvFormat, decoded, load_csv
-from whence.spelling import nearest
-from whence.typed_values import number, pairs
+from whence.project.csv_files import YES_AND_NO, CsvFormat, decoded, load_csv
+from whence.util.files import read_file
+from whence.util.json import finite, quoted
+from whence.util.parse import number, pairs
+from whence.util.text import nearest
 
 _ROW = re.compile(r"(?:row:)?\s*(\d{1,12})")
 

@@ -14,14 +14,22 @@ from whence.checks import Rule, one_of
 from whence.errors import WhenceError
 from whence.features import Cyclic, Date, Derived, Ordered, Schema
 from whence.features.dates import as_day
-from whence.features.encoding import sorted_categories
 from whence.features.inference import MANY_CATEGORIES
 from whence.features.kinds import Binary, Categorical, Continuous, Discrete, Feature
-from whence.project.columns import MISSING, binary_column, content, date_column, number_column, text_column
-from whence.project.csv_files import CsvTable, listed
+from whence.features.number_column import sorted_categories
+from whence.project.csv_files import (
+    MISSING,
+    CsvTable,
+    binary_column,
+    content,
+    date_column,
+    listed,
+    number_column,
+    text_column,
+)
 from whence.project.findings import Findings
 from whence.project.source import COUNT, NUMBER, NUMBERS, POSITIVE, TEXT, TEXTS, Section
-from whence.tables import written_number
+from whence.util.frames import written_number
 
 YES_OR_NO = Rule("true or false", lambda value: isinstance(value, bool))
 NAMES = Rule(

@@ -11,12 +11,11 @@ import numpy as np
 import pandas as pd
 
 from whence.checks import Rule, one_of
-from whence.project.columns import missing, number_column
-from whence.project.csv_files import SEPARATORS, CsvFormat, CsvTable, read_csv
+from whence.project.csv_files import SEPARATORS, CsvFormat, CsvTable, missing, number_column, read_csv
 from whence.project.features import Declared, typed_column
 from whence.project.findings import Findings, Place
 from whence.project.source import TEXT, TEXTS, Section
-from whence.spelling import nearest
+from whence.util.text import nearest
 
 SEPARATOR = Rule(
     "one character, such as ',', ';' or '\\t'",

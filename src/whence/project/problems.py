@@ -12,11 +12,10 @@ import networkx as nx
 from whence.checks import Rule, one_of
 from whence.errors import WhenceError
 from whence.problems import DecisionProblem, LinearProblem, Newsvendor, Shipment, ShortestPath
-from whence.project.columns import number_column
-from whence.project.csv_files import CsvFormat, CsvTable, read_csv
+from whence.project.csv_files import CsvFormat, CsvTable, number_column, read_csv
 from whence.project.findings import Findings, Place
 from whence.project.source import COUNT, NUMBER, NUMBERS, TEXT, TEXTS, Section, is_number
-from whence.spelling import nearest
+from whence.util.text import nearest
 
 #: Keys under which a file may be named.
 FILE_KEYS = ("network", "nodes", "distances", "A_ub", "A_eq", "cost_map")

@@ -17,24 +17,24 @@ from sklearn.base import clone
 from whence.errors import InputError, WhenceError
 from whence.features import Schema
 from whence.features.kinds import Feature
-from whence.files import digest_of, project_file, read_file
-from whence.plain_values import quoted
 from whence.policy import Policy
 from whence.problems import DecisionProblem
-from whence.problems._deadline import OutOfTime, until
-from whence.problems.sets import PlanSet
+from whence.problems._minimise import OutOfTime, until
+from whence.problems.plan_sets import PlanSet
 from whence.project.contexts import ContextReader, is_file, json_value, read_json_file
 from whence.project.csv_files import CsvFormat, decoded, load_csv
 from whence.project.features import built_features, known_fault, read_declared
 from whence.project.findings import Finding, Findings, Place, ProjectError
 from whence.project.history import read_format, read_history
-from whence.project.plan_sets import is_set, read_plan_set
 from whence.project.problems import edge_columns, problem_files, read_network, read_problem
+from whence.project.question_text import is_set, read_plan_set
 from whence.project.sections import ExplainDefaults, read_explain_defaults, read_risk, read_weights
 from whence.project.source import TEXT, TEXTS, Section, Source
-from whence.report.outside import outside
+from whence.report.extrapolation import outside
 from whence.risk import Expectation, Risk
-from whence.typed_values import number
+from whence.util.files import digest_of, project_file, read_file
+from whence.util.json import quoted
+from whence.util.parse import number
 
 #: Rows on which a problem is tried out when a project is read, and the seconds that this may take.
 TRIED_ROWS = 5

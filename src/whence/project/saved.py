@@ -14,9 +14,9 @@ import joblib
 
 import whence
 from whence.errors import InputError
-from whence.files import complete, read_file
 from whence.policy import Policy
 from whence.project.project import Project
+from whence.util.files import complete, read_file
 
 MARK = "whence policy"
 

@@ -7,19 +7,19 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from whence.aliases import Kind
 from whence.checks import Rule, one_of
 from whence.engines import engine_names
 from whence.errors import InputError
-from whence.project.margins import MARGINS, read_margin
+from whence.project.question_text import MARGINS, read_margin
 from whence.project.source import COUNT, POSITIVE, SEED, TEXT, TEXTS, Section, is_number
 from whence.risk import CVaR, Expectation, Risk
-from whence.spelling import nearest
+from whence.util.aliases import Kind
+from whence.util.text import nearest
 from whence.weights import DecisionForest, ForecastWeights, ForestWeights, KernelWeights, KNNWeights, Weights
+from whence.weights.distance_weights import SHARES
 from whence.weights.kernel import KERNELS
 from whence.weights.metrics import METRICS
 from whence.weights.refits import RefitKind
-from whence.weights.sharing import SHARES
 
 DEPTH = Rule(
     "a whole number of at least 1, or 'none'", lambda value: value == "none" or (COUNT.fits(value) and value < 10_000)

@@ -10,9 +10,9 @@ from typing import Any
 
 from whence.checks import Rule
 from whence.errors import WhenceError
-from whence.plain_values import finite, quoted
 from whence.project.findings import Findings, Place
-from whence.spelling import nearest
+from whence.util.json import finite, quoted
+from whence.util.text import nearest
 
 _PART = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*')"""
 _KEY = rf"{_PART}(?:\s*\.\s*{_PART})*"

@@ -10,12 +10,11 @@ from typing import NamedTuple
 
 from whence.errors import InputError
 from whence.features.inference import FEW_LEVELS, MANY_CATEGORIES
-from whence.project.columns import content, number_column
-from whence.project.csv_files import CsvFormat, CsvTable, load_csv
+from whence.project.csv_files import CsvFormat, CsvTable, content, load_csv, number_column
 from whence.project.findings import Findings
 from whence.project.sections import WEIGHTS
 from whence.report.numbers import plain
-from whence.spelling import nearest
+from whence.util.text import nearest
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 #: Bytes of a file by which its columns are judged; of a larger one, as many rows from all over it.

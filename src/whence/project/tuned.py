@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from whence.errors import InputError
-from whence.files import complete, read_file
 from whence.project.sections import UNSAID, WEIGHTS
+from whence.util.files import complete, read_file
 from whence.weights import Weights
 
 __all__ = ["settings_of", "with_weights", "write_weights"]

@@ -8,21 +8,29 @@ import numpy as np
 import pandas as pd
 from msgspec import structs, to_builtins
 
-from whence.plain_values import to_plain
 from whence.problems.plan_forms import ShownPlans
-from whence.report.fingerprints import digest
-from whence.report.forecasts import forecast_of
-from whence.report.model import NOT_ASKED, SCHEMA, Change, CostPair, Fingerprints, Observations, Plans, Report, scalar
-from whence.report.observations import KEPT, most_moved
-from whence.report.outcomes import spread_of
+from whence.report.document import (
+    NOT_ASKED,
+    SCHEMA,
+    Change,
+    CostPair,
+    Fingerprints,
+    Observations,
+    Plans,
+    Report,
+    scalar,
+)
+from whence.report.fingerprint import digest, versions
+from whence.report.forecast_words import forecast_of
+from whence.report.observations import KEPT, most_moved, spread_of
+from whence.report.plan_drawings import map_of
 from whence.report.reliance import held_of, region_of, reliance_of
-from whence.report.routes import map_of
-from whence.report.versions import versions
 from whence.report.words import sentences, shown_of
+from whence.util.json import to_plain
 
 if TYPE_CHECKING:
     from whence.explain.explanation import Costs, Explanation
-    from whence.explain.source import Source
+    from whence.explain.provenance import Source
 
 __all__ = ["changes_of", "document_digest", "document_of", "question_digest", "report_of"]
 

@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 from msgspec import structs
 
-from whence.files import write_text
-from whence.plain_values import number_from_plain
 from whence.report.build import document_of
-from whence.report.model import Plans, Report, Shown
+from whence.report.document import Plans, Report, Shown
 from whence.report.numbers import plain, share, with_unit
-from whence.report.plans import most_different
+from whence.report.plan_drawings import most_different
 from whence.report.quality import warns
 from whence.report.reliance import another_plan, by_a_hair
 from whence.report.set_words import heading, other_plan
-from whence.report.svg import Bar, bars, distribution, range_bar, route_map
-from whence.report.templating import fragment_of, page_of
+from whence.report.svg import Bar, bars, distribution, fragment_of, page_of, range_bar, route_map
+from whence.util.files import write_text
+from whence.util.json import number_from_plain
 
 if TYPE_CHECKING:
     from whence.explain.explanation import Explanation

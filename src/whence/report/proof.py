@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from whence.plain_values import number_from_plain
-from whence.report.asked_words import ANY, cheaper_by, few_changes, nearly_best, standard_errors, surely
-from whence.report.model import Report
+from whence.report.document import Report
 from whence.report.numbers import at_least, duration, plain, share, with_unit
+from whence.report.question_words import ANY, cheaper_by, few_changes, nearly_best, standard_errors, surely
 from whence.report.set_words import set_certainty
-from whence.spelling import joined
+from whence.util.json import number_from_plain
+from whence.util.text import joined
 
 __all__ = ["certainty", "certificate"]
 

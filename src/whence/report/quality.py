@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whence.report.model import QualityEntry
+from whence.report.document import QualityEntry
 from whence.report.numbers import plain, share, with_unit
 
 __all__ = ["quality_in_words", "warns"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeGuard
 
-from whence.report.model import RegionCondition, Report, ShownRange, ShownValue
+from whence.report.document import RegionCondition, Report, ShownRange, ShownValue
 from whence.report.numbers import plain, value, with_unit
 
 __all__ = ["ranges_of"]

@@ -13,10 +13,10 @@ import msgspec
 from msgspec import Struct, structs
 
 from whence.errors import InputError
-from whence.files import read_file
-from whence.plain_values import quoted, to_plain
-from whence.report.model import LARGEST, Map, Report
+from whence.report.document import LARGEST, Map, Report
 from whence.risk import CVaR
+from whence.util.files import read_file
+from whence.util.json import quoted, to_plain
 
 __all__ = ["document_from", "loaded", "report_from"]
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from whence.plain_values import number_from_plain, to_plain
-from whence.report.model import (
+from whence.report.document import (
     LadderRung,
     RegionCondition,
     RegionEntry,
@@ -16,10 +15,11 @@ from whence.report.model import (
 )
 from whence.report.numbers import plain, share, with_unit
 from whence.report.set_words import other_plan
-from whence.spelling import joined
+from whence.util.json import number_from_plain, to_plain
+from whence.util.text import joined
 
 if TYPE_CHECKING:
-    from whence.explain.reliance import Held, Reliance
+    from whence.explain.robust import Held, Reliance
     from whence.explain.rule import Region
 
 __all__ = [

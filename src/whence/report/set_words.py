@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from whence.plain_values import number_from_plain
-from whence.report.asked_words import ANY, cheaper_by, nearly_best, surely, usual_enough
 from whence.report.numbers import at_least, plain, with_unit
+from whence.report.question_words import ANY, cheaper_by, nearly_best, surely, usual_enough
+from whence.util.json import number_from_plain
 
 if TYPE_CHECKING:
-    from whence.report.model import Report
+    from whence.report.document import Report
 
 __all__ = ["heading", "other_plan", "set_already", "set_certainty", "set_none", "set_open", "set_would"]
 

@@ -9,18 +9,79 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from itertools import groupby
 from typing import Any
 
+from jinja2 import Environment, PackageLoader
 from markupsafe import Markup
 
-from whence.problems.route_map import Point
-from whence.report.layout import LETTER, labels, placed, visited
-from whence.report.model import Map, Panel, ShownRange, ShownValue, Spread
+from whence.problems.plan_forms import Point
+from whence.report.document import Map, Panel, ShownRange, ShownValue, Spread
 from whence.report.numbers import plain, share
-from whence.report.routes import streets_along
-from whence.report.templating import rendered
+from whence.report.plan_drawings import LETTER, labels, placed, streets_along, visited
 
-__all__ = ["Bar", "Group", "bars", "distribution", "range_bar", "route_map", "ticks"]
+__all__ = [
+    "ALTERNATIVE",
+    "DECISION",
+    "THEN",
+    "Bar",
+    "Group",
+    "bars",
+    "distribution",
+    "fragment_of",
+    "page_of",
+    "range_bar",
+    "rendered",
+    "route_map",
+    "ticks",
+]
+
+
+def rendered(template: str, **values: Any) -> Markup:
+    """A template of the folder ``templates`` with these values.
+
+    Examples
+    --------
+    >>> chart = rendered("map.svg", title="<b>", width=9, height=9, network="", routes=[], nodes=[], labels=[])
+    >>> print(chart.split(">")[2])
+    &lt;b&gt;</title
+    """
+    return Markup(_environment().get_template(template).render(values))
+
+
+def page_of(body: str, **values: Any) -> str:
+    """The template `body` as a page of its own, which needs nothing else and never touches the network."""
+    return f"{rendered('page.html', body=body, **values)}\n"
+
+
+def fragment_of(body: str, **values: Any) -> str:
+    """The template `body` as one element with its own style, as a notebook shows it."""
+    return str(rendered("fragment.html", body=body, **values))
+
+
+@cache
+def _environment() -> Environment:
+    made = Environment(
+        loader=PackageLoader("whence.report"), autoescape=True, trim_blocks=True, lstrip_blocks=True, auto_reload=False
+    )
+    made.globals |= {"decision": DECISION, "alternative": ALTERNATIVE, "then": THEN}
+    made.filters |= {"g": lambda number: f"{number:.5g}", "blocks": _blocks}
+    return made
+
+
+def _blocks(text: str) -> list[tuple[bool, list[str]]]:
+    """Lines in blocks: whether they are a list, each beginning with a dash, and the lines without it."""
+    return [
+        (listed, [line.removeprefix("  - ").strip() for line in lines if line.strip()])
+        for listed, lines in groupby(text.split("\n"), key=lambda line: line.startswith("  - "))
+    ]
+
+
+# Blue and orange stay apart for every kind of colour blindness; line style and fill tell them apart without colour.
+DECISION, ALTERNATIVE = "#0b62a8", "#b8500b"
+THEN = "#00845f"
+
 
 WIDTH = 360
 

@@ -10,12 +10,14 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from whence.report.asked_words import cheaper_by, few_changes, nearly_best, surely, usual_enough
-from whence.report.forecasts import forecast_in_words
-from whence.report.model import Change, Report, Shown, ShownChange
+from whence.report.document import Change, Report, Shown, ShownChange
+from whence.report.forecast_words import forecast_in_words
 from whence.report.numbers import aligned, beyond, exactly, plain, value, with_unit
+from whence.report.observations import speaking_of
+from whence.report.plan_drawings import routes_in_words
 from whence.report.proof import certainty, certificate
 from whence.report.quality import quality_in_words
+from whence.report.question_words import cheaper_by, few_changes, nearly_best, surely, usual_enough
 from whence.report.ranges import ranges_of
 from whence.report.reliance import (
     agreed_in_words,
@@ -26,7 +28,6 @@ from whence.report.reliance import (
     usual_in_words,
     where_to_rely,
 )
-from whence.report.routes import routes_in_words
 from whence.report.set_words import (
     heading,
     other_plan,
@@ -35,8 +36,7 @@ from whence.report.set_words import (
     set_open,
     set_would,
 )
-from whence.report.speaking import speaking_of
-from whence.spelling import joined, listed
+from whence.util.text import joined, listed
 
 __all__ = ["answer", "changes_in_words", "changes_shown", "sentences", "shown_of", "wrapped"]
 

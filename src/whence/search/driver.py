@@ -13,9 +13,9 @@ from typing import Protocol
 
 import numpy as np
 
-from whence.aliases import Floats, Status
-from whence.problems._deadline import OutOfTime
+from whence.problems._minimise import OutOfTime
 from whence.question import Answer, Limits, Question
+from whence.util.aliases import Floats, Status
 
 __all__ = ["Frontier", "longest", "run"]
 

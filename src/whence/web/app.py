@@ -20,14 +20,15 @@ from starlette.exceptions import HTTPException as StarletteHTTPException
 
 from whence import __version__
 from whence.errors import WhenceError
-from whence.plain_values import quoted
-from whence.web import assets, models
-from whence.web.explanations import router as explanations
-from whence.web.lookup import IsJson, find_scene, in_thread
+from whence.util.json import quoted
+from whence.web import assets
+from whence.web import wire as models
+from whence.web.explain_jobs import router as explanations
+from whence.web.jobs import IsJson, find_scene, in_thread
 from whence.web.pool import Pool
-from whence.web.questions import router as questions
 from whence.web.scenes import Scene
 from whence.web.security import HEADERS, Guard
+from whence.web.series_jobs import router as questions
 from whence.web.settings import ServerSettings
 
 #: Decisions worked out at the same time; more would only get in each other's way.

@@ -8,7 +8,7 @@ from pathlib import Path
 from fastapi import APIRouter, HTTPException, Request, Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from whence.report.versions import versions
+from whence.report.fingerprint import versions
 
 _FOLDER = Path(__file__).parent
 _TYPES = {

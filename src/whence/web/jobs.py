@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 import re
 import zlib
-from collections.abc import Collection, Coroutine
-from typing import Annotated, Any
+from collections.abc import Callable, Collection, Coroutine
+from typing import Annotated, Any, TypeVar
 
-from fastapi import HTTPException, Query, Request, Response
+import anyio.to_thread
+from fastapi import Depends, HTTPException, Query, Request, Response
 from fastapi.responses import HTMLResponse
 
-from whence.web import models
+from whence.web import wire as models
 from whence.web.messages import Asked
 from whence.web.pool import Job, Pool, QueueFull
+from whence.web.scenes import Scene
 from whence.web.security import REPORT_POLICY
 from whence.web.settings import ServerSettings
 
@@ -122,3 +124,31 @@ def taken_away(job: Job, content: bytes | str, ending: str) -> Response:
     if ending == "html":
         return HTMLResponse(content, headers={**headers, "content-security-policy": REPORT_POLICY})
     return Response(content, media_type="application/json", headers=headers)
+
+
+T = TypeVar("T")
+
+
+async def _check_type(request: Request) -> None:
+    given = request.headers.get("content-type")
+    kind = (given or "").partition(";")[0].strip().lower()
+    if kind != "application/json" and not (kind.startswith("application/") and kind.endswith("+json")):
+        told = "nothing" if given is None else repr(given[:100])
+        raise HTTPException(415, f"The 'Content-Type' of this request must be application/json. Got {told} instead.")
+
+
+#: Refuses what is not sent as JSON with 415: also what a form on another site could send.
+IsJson = Depends(_check_type)
+
+
+def find_scene(request: Request, name: str) -> Scene:
+    """The scene of this name, or 404."""
+    scene: Scene | None = request.app.state.scenes.get(name)
+    if scene is None:
+        raise HTTPException(404, "There is no such scene.")
+    return scene
+
+
+async def in_thread(request: Request, work: Callable[[], T]) -> T:
+    """The result of `work`, without keeping other requests waiting."""
+    return await anyio.to_thread.run_sync(work, limiter=request.app.state.threads)

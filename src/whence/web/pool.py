@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from whence.question import Progress
-from whence.web import models
+from whence.web import wire as models
 from whence.web.messages import Answered, Asked, Cancel, Failed, FoundNearest, Ready, header_size, length, packed
 from whence.web.scenes import Scene
 from whence.web.settings import ServerSettings

@@ -3,33 +3,34 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from whence.aliases import Floats
 from whence.errors import InfeasiblePlanError, InputError
-from whence.evaluation.quick import judged
+from whence.evaluation.evaluating import judged
 from whence.examples import bakery, city
 from whence.examples.example import Example
-from whence.explain.reliance import HOLDS, why_not_refitted
-from whence.features import Binary, Categorical, Date, Discrete
+from whence.explain.robust import HOLDS, why_not_refitted
+from whence.features import Binary, Categorical, Continuous, Cyclic, Date, Discrete, Schema
 from whence.features.dates import as_day
-from whence.plain_values import to_plain
 from whence.policy import Policy
 from whence.problems.base import cost_unit_of
-from whence.problems.sets import ANY, PlanSet, set_from_plain
+from whence.problems.plan_sets import ANY, PlanSet, set_from_plain
 from whence.project import Project
 from whence.project.sections import ExplainDefaults
-from whence.report.outcomes import AS_IT_IS, binned
-from whence.report.outside import outside
+from whence.report.extrapolation import outside
+from whence.report.observations import AS_IT_IS, binned
 from whence.report.quality import quality_in_words, warns
-from whence.web import models
-from whence.web.controls import controls
-from whence.weights.forecast import ForecastWeights
+from whence.util.aliases import Floats
+from whence.util.json import to_plain
+from whence.web import wire as models
+from whence.web.wire import Feature
+from whence.weights.forecast_weights import ForecastWeights
 
 #: Observations that are named as those that weigh most.
 NAMED = 8
@@ -380,3 +381,60 @@ def project_scene(project: Project) -> Scene:
         threads=defaults.threads,
         defaults=defaults,
     )
+
+
+#: A continuous control has about this many steps.
+STEPS = 100
+
+
+def controls(schema: Schema, today: dict[str, Any], fixed: Collection[str] = ()) -> list[Feature]:
+    """One control per feature of a fitted schema, in its order; `fixed` ones cannot change."""
+    shown, kinds = [], schema.kinds()
+    for name in schema.names:
+        kind = schema.kind(name)
+        common: dict[str, Any] = {
+            "name": name,
+            "kind": kinds[name],
+            "unit": schema.unit(name),
+            "change": "fixed" if name in fixed else kind.change,
+            "weight": float(kind.weight),
+        }
+        shown.append(Feature(**common, **_offered(schema, name, today[name])))
+    return shown
+
+
+def _offered(schema: Schema, name: str, today: Any) -> dict[str, Any]:
+    """What a control has to choose from, and what of it the history holds."""
+    feature, levels = schema.kind(name), schema.levels(name)
+    if isinstance(feature, Categorical):
+        return {"values": to_plain(list(feature.categories or levels)), "recorded": to_plain(levels)}
+    span = schema.dates(name)
+    if span is not None:
+        return {"recorded": to_plain(list(span))}
+    low, high = schema.training_range(name)
+    recorded = {"recorded": [low, high]}
+    if isinstance(feature, Binary):
+        return recorded
+    low, high = min(low, float(today)), max(high, float(today))
+    limits = {**recorded, "low": low, "high": high}
+    if isinstance(feature, Continuous | Cyclic):
+        handy = 1.0 if schema.kinds()[name] == "discrete" else handy_step(high - low)
+        return {**limits, "step": handy if feature.step is None else float(feature.step)}
+    if not levels and isinstance(feature, Discrete) and feature.step is not None:
+        # Too many to choose from a list: a slider in whole steps.
+        return {**limits, "step": feature.step}
+    return {**limits, "values": sorted({*map(float, levels), float(today)})}
+
+
+def handy_step(span: float) -> float:
+    """1, 2 or 5 times a power of ten, so that a hundred steps or somewhat more make up `span`.
+
+    Examples
+    --------
+    >>> handy_step(37.0), handy_step(12.0), handy_step(600.0), handy_step(0.0)
+    (0.2, 0.1, 5.0, 1.0)
+    """
+    if not 0 < span < math.inf:
+        return 1.0
+    lead, power = f"{span / STEPS:.6e}".split("e")
+    return float(f"{max(step for step in (1, 2, 5) if step <= float(lead))}e{power}")

@@ -23,10 +23,10 @@ import msgspec
 from whence.errors import WhenceError
 from whence.explain.explanation import Explanation
 from whence.question import Progress
+from whence.web.explain_jobs import packed_result, result_of
 from whence.web.messages import Answered, Asked, Cancel, Failed, FoundNearest, Ready, packed, receive
-from whence.web.other_answers import answer_of, answered, put
-from whence.web.results import packed_result, result_of
 from whence.web.scenes import Scene
+from whence.web.series_jobs import answer_of, answered, put
 
 #: Least seconds between two reports of progress.
 PULSE = 0.1

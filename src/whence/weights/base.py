@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
-from whence.aliases import Floats
 from whence.errors import InputError, NotFittedError
-from whence.weights.nearby import UsuallyNear
+from whence.util.aliases import Floats
+from whence.weights.plausibility import UsuallyNear
 
 __all__ = ["Box", "InputMap", "SeenColumn", "Weights", "as_mass", "as_matrix"]
 

@@ -13,20 +13,19 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from whence import _core
-from whence.aliases import Floats
 from whence.checks import FLAG, JOBS, Rule, one_of, whole
 from whence.errors import InputError, InputTypeError, parameter_error
+from whence.models.grown_tree import GrownTree, GrownTrees
 from whence.risk import Expectation, Risk
+from whence.util.aliases import Floats
 from whence.weights.base import Weights, as_mass, as_matrix
-from whence.weights.gaps import without
-from whence.weights.grown_tree import GrownTree, GrownTrees
-from whence.weights.plan_pool import plan_values
-from whence.weights.trees import TreeWeights
+from whence.weights.trees import TreeWeights, without
 
 if TYPE_CHECKING:
-    from whence.weights.read_forest import ReadForestWeights
+    from whence.models.fitted_forest import ReadForestWeights
 
-__all__ = ["DecisionForest"]
+__all__ = ["DecisionForest", "plan_values", "random_parts"]
+
 
 #: Where there is no limit on the depth.
 DEEPEST = 2**30
@@ -179,7 +178,7 @@ class DecisionForest(TreeWeights):
         return without(self, columns, self._as_read)
 
     def _as_read(self) -> ReadForestWeights:
-        from whence.weights.read_forest import ReadForestWeights
+        from whence.models.fitted_forest import ReadForestWeights
 
         counted = self.members_.leaf_of() >= 0 if self.honest else None
         return ReadForestWeights.view(self, GrownTrees(self.trees, self.n_features_in_), self, counted)
@@ -263,3 +262,67 @@ def _features(given: Any, columns: int) -> int:
         return max(1, int(given * columns))
     wanted = "be 'sqrt', 'log2', an int >= 1, a float in (0, 1] or None"
     raise parameter_error("DecisionForest", "max_features", wanted, repr(given))
+
+
+#: Of a tail, levels at which it may begin, as quantiles of what a plan costs.
+LEVELS = 10
+#: Numbers in the table of what the plans cost (8 bytes each); more rows have fewer plans.
+MOST_NUMBERS = 50_000_000
+
+
+def plan_values(
+    problem: Any,
+    risk: Risk,
+    contexts: NDArray[Any],
+    outcomes: Floats,
+    plans: int,
+    rng: np.random.RandomState,
+    mass: Floats | None = None,
+) -> Floats:
+    """What every row counts for under each of about `plans` plans, of shape (rows, plans).
+
+    Rows count alike for the plans, or for as much as their `mass`. The least risk of some rows is the smallest mean of
+    a column over them: for a tail there is a column for each plan and each of some levels at which it may begin.
+    """
+    levels = 1 if risk.tail is None else LEVELS
+    most = max(1, min(plans, MOST_NUMBERS // (levels * len(outcomes))))
+    found: dict[bytes, Floats] = {}
+    for rows in random_parts(contexts, most, rng):
+        weights = np.zeros(len(outcomes))
+        weights[rows] = 1.0 if mass is None else mass[rows]
+        if not weights.any():
+            continue
+        weights /= weights.sum()
+        costs = np.asarray(problem.costs(problem.solve(outcomes, weights, risk), outcomes), dtype=np.float64)
+        values = risk.values(costs)
+        if values is None:
+            raise InputError(
+                "'risk' must be a weighted mean of 'values', or of their worst share, for splits to be judged by it. "
+                f"Got {type(risk).__name__} instead.",
+                parameter="risk",
+            )
+        values = np.asarray(values, dtype=np.float64)
+        found[values.tobytes()] = values
+    table = np.column_stack(list(found.values()))
+    if risk.tail is None:
+        return np.ascontiguousarray(table)
+    shares = (np.arange(LEVELS) + 0.5) / LEVELS
+    begins = np.quantile(table, shares, axis=0)
+    return np.ascontiguousarray(np.hstack([level + np.maximum(table - level, 0.0) / risk.tail for level in begins]))
+
+
+def random_parts(contexts: NDArray[Any], count: int, rng: np.random.RandomState) -> Iterator[NDArray[np.int64]]:
+    """Rows of random boxes of contexts, the first one all of them; sizes are even on a logarithmic scale."""
+    n, columns = contexts.shape
+    yield np.arange(n)
+    for _ in range(count - 1):
+        rows, wanted = np.arange(n), np.exp(rng.uniform(0.0, np.log(n)))
+        for _ in range(columns + int(np.log2(n)) * 2):
+            if rows.size <= wanted:
+                break
+            seen = contexts[rows, rng.randint(columns)]
+            cut = seen[rng.randint(rows.size)]
+            side = seen <= cut if rng.randint(2) else seen > cut
+            if side.any():
+                rows = rows[side]
+        yield rows

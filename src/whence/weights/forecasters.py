@@ -10,13 +10,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from whence.aliases import Floats
 from whence.errors import InputError, InputTypeError, InternalError
-from whence.weights.adapters import FittedTrees, read
-from whence.weights.adapters.base import Forecast
-from whence.weights.array_trees import ArrayTree, Place
+from whence.models import FittedTrees, read
+from whence.models.base import Forecast
+from whence.models.layout import Layout, check_names
+from whence.models.tree_arrays import ArrayTree, Place
+from whence.util.aliases import Floats
 from whence.weights.base import SeenColumn
-from whence.weights.layout import Layout, check_names
 
 __all__ = ["Forecaster", "LinearForecaster", "TreeForecaster", "check_seen", "forecaster_of"]
 

@@ -20,15 +20,14 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from whence.aliases import Floats
 from whence.checks import FLAG, whole
 from whence.errors import InputError, InputTypeError, NotFittedError
+from whence.util.aliases import Floats
 from whence.weights.base import Weights, as_mass, as_matrix
-from whence.weights.gaps import without
-from whence.weights.trees import TreeWeights
+from whence.weights.trees import TreeWeights, without
 
 if TYPE_CHECKING:
-    from whence.weights.read_forest import ReadForestWeights
+    from whence.models.fitted_forest import ReadForestWeights
 
 __all__ = ["ForestWeights"]
 
@@ -112,7 +111,7 @@ class ForestWeights(TreeWeights):
         return without(self, columns, self._as_read, self._by_own_numbers)
 
     def _as_read(self) -> ReadForestWeights:
-        from whence.weights.read_forest import ReadForestWeights
+        from whence.models.fitted_forest import ReadForestWeights
 
         return ReadForestWeights.view_of(self)
 
@@ -181,8 +180,8 @@ class ForestWeights(TreeWeights):
             made = cls(n_trees=len(_trees_of(fitted)), max_depth=getattr(fitted, "max_depth", None))
             made.frozen = fitted
             return made
-        from whence.weights.adapters import read
-        from whence.weights.read_forest import ReadForestWeights
+        from whence.models import read
+        from whence.models.fitted_forest import ReadForestWeights
 
         found = read(fitted)
         if found is None or not found.trees:

@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from whence.aliases import Floats
 from whence.checks import FLAG, POSITIVE, Rule, share
 from whence.errors import InputError, parameter_error
+from whence.util.aliases import Floats
 from whence.weights.base import Weights, as_matrix
 from whence.weights.metrics import Metric, check_metric
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from whence.aliases import Floats
 from whence.errors import InputError, InputTypeError
+from whence.util.aliases import Floats
 from whence.weights.base import InputMap
-from whence.weights.sharing import short_way
+from whence.weights.distance_weights import short_way
 
 __all__ = ["METRICS", "Metric", "Scores", "check_metric", "seen_in_coordinates"]
 

@@ -15,12 +15,12 @@ from sklearn.ensemble._forest import BaseForest
 from sklearn.model_selection import KFold
 from sklearn.utils import get_tags
 
-from whence.aliases import Floats
 from whence.errors import InputError
-from whence.weights.adapters import read
+from whence.models import read
+from whence.models.layout import Layout
+from whence.util.aliases import Floats
 from whence.weights.base import SeenColumn
 from whence.weights.forecasters import Forecaster, TreeForecaster, forecaster_of
-from whence.weights.layout import Layout
 
 __all__ = ["Training", "cross_fitted", "out_of_bag"]
 

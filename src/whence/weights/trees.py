@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, ClassVar, Protocol, Self
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from whence.aliases import Floats
 from whence.errors import InputError
-from whence.weights.array_trees import ArrayTree, single_turns
+from whence.models.tree_arrays import ArrayTree, single_turns
+from whence.util.aliases import Floats
 from whence.weights.base import Box, InputMap, Weights, as_mass, as_matrix
 
-__all__ = ["LeafMembers", "Tree", "TreeWeights", "common_cell", "shares_of", "turning_points"]
+if TYPE_CHECKING:
+    from whence.models.fitted_forest import ReadForestWeights
+
+__all__ = ["LeafMembers", "Tree", "TreeWeights", "common_cell", "shares_of", "turning_points", "without"]
+
 
 #: Samples of leaves that are held at once, at most, for the weights of several contexts.
 TOGETHER = 1 << 14
@@ -354,3 +358,24 @@ def turning_points(thresholds: Floats) -> Box:
     (0.5000000298023224, True, False)
     """
     return single_turns(thresholds)
+
+
+def without(
+    forest: TreeWeights, columns: frozenset[int], make: Callable[[], ReadForestWeights], always: bool = False
+) -> TreeWeights:
+    """A forest in which splits on missing columns are decided; itself where nothing is missing.
+
+    `make` reads it once. With `always`, or where something is missing in its history, it is read in any case: a split
+    that sets missing values apart from all numbers has an infinite threshold, and is to be left out.
+    """
+    known: dict[str, Any] = forest.__dict__.setdefault("_lacking", {})
+    if known.get("of") is not forest.members_:
+        known.clear()
+        gaps = forest.knows_missing and bool(np.isnan(forest.inputs_).any())
+        known["of"], known["read"] = forest.members_, gaps or always
+    if not columns and not known["read"]:
+        return forest
+    if "view" not in known:
+        known["view"] = make()
+    view: ReadForestWeights = known["view"]
+    return view.lacking(columns)

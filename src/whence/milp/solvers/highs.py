@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from whence import highs
-from whence.aliases import Floats
 from whence.errors import SolverError
 from whence.milp.model import Columns, Program
 from whence.milp.solvers.base import Lazy, Outcome, SolverSettings
+from whence.util import linear_program as highs
+from whence.util.aliases import Floats
 
 __all__ = ["Highs"]
 

@@ -1,0 +1,291 @@
+"""Many explanations at once: on one core, on all of them, or on a cluster, with the same results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from concurrent.futures import BrokenExecutor, CancelledError
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from joblib import Parallel, delayed, effective_n_jobs
+from threadpoolctl import ThreadpoolController
+
+from whence.batch.explanations import Entry, Explanations
+from whence.batch.transport import Answered, Parcel, Shipped
+from whence.checks import FLAG, FUNCTION, JOBS, listed, whole
+from whence.errors import InputError, InputTypeError, RowError, UnansweredError, WhenceError
+from whence.explain.ask import Request
+from whence.explain.explanation import Explanation
+from whence.explain.provenance import Source
+from whence.problems.plan_sets import PlanSet
+from whence.util.frames import as_pandas, as_table, kind_of
+
+if TYPE_CHECKING:
+    from whence.policy import Policy
+
+__all__ = ["Batch", "explain_many"]
+
+#: A context, the plan instead, and the plan to be explained (or None).
+Row = tuple[Any, Any, Any]
+Answers = Generator[list[Entry], None, None]
+
+#: Every worker gets about this many batches, so that a slow one holds up little at the end.
+BATCHES_PER_WORKER = 8
+#: Most rows that travel together: what a lost worker costs, and how often progress is reported.
+ROWS_PER_BATCH = 50
+#: Batches that wait for each worker, so that it never waits for one.
+ON_THEIR_WAY = 2
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What the user asked for: contexts, plans, how to share the work, and what is the same for all rows."""
+
+    contexts: Any
+    instead: Any
+    decision: Any = None
+    plan_per_row: bool | None = None
+    n_jobs: int | None = None
+    batch_size: int | None = None
+    on_progress: Callable[[int, int], Any] | None = None
+    resume: Explanations | None = None
+    #: Keyword arguments of `Policy.explain`.
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        whole(1).or_none().check("batch_size", self.batch_size)
+        JOBS.or_none(", or None").check("n_jobs", self.n_jobs)
+        FLAG.or_none().check("plan_per_row", self.plan_per_row)
+        FUNCTION.or_none().check("on_progress", self.on_progress)
+
+
+def explain_many(policy: Policy, asked: Batch) -> Explanations:
+    """One explanation per context, or its error, in their order."""
+    contexts, labels = _contexts(policy, asked.contexts)
+    total, kind = len(contexts), kind_of(asked.contexts, policy.tables_)
+    if total == 0:
+        return Explanations([], tables=kind)
+    # What would fail in every row is refused before the first one.
+    request = Request.of(contexts[0], None, asked.options)
+    further_relations = policy.schema_.related(request.relations, policy.X_)
+    policy.schema_.space(policy.X_.iloc[0], request.fixed, request.bounds, relations=further_relations)
+    plans = (_plans(policy, name, getattr(asked, name), total, asked.plan_per_row) for name in ("instead", "decision"))
+    rows = list(zip(contexts, *plans, strict=True))
+    source = Source.of(policy)
+    found: dict[int, Entry] = _kept(policy, asked.resume, contexts)
+    todo = [i for i in range(total) if i not in found]
+    left = iter(todo)
+    try:
+        with closing(_despite_lost_workers(policy, [rows[i] for i in todo], asked)) as batches:
+            for batch in batches:
+                # The batch first: `zip` would otherwise take one from what is left before it sees the end of the batch.
+                found |= {i: _with_source(entry, source) for entry, i in zip(batch, left, strict=False)}
+                if asked.on_progress is not None:
+                    asked.on_progress(len(found), total)
+    except _ClusterLost:
+        said = f"The cluster was lost after {len(found)} of {total} rows: ask for the others with 'resume'."
+        found |= {i: UnansweredError(said) for i in todo if i not in found}
+    entries = [found[i] for i in range(total)]
+    return Explanations(entries, labels, kind, asked.contexts if kind == "polars" else None)
+
+
+def _kept(policy: Policy, before: Explanations | None, contexts: Sequence[Any]) -> dict[int, Entry]:
+    """The explanations of an earlier call, by their rows; rows that had an error are to be asked again."""
+    if before is None:
+        return {}
+    if not isinstance(before, Explanations):
+        raise InputTypeError(
+            f"'resume' must be what 'explain_many' returned before, or None. Got {type(before).__name__} instead."
+        )
+    if len(before) != len(contexts):
+        raise InputError(
+            f"'resume' must be about the same contexts, of which there are {len(contexts)}. Got {len(before)} instead."
+        )
+    found: dict[int, Entry] = {i: entry for i, entry in enumerate(before) if isinstance(entry, Explanation)}
+    for i, entry in found.items():
+        assert isinstance(entry, Explanation)
+        if not policy.schema_.row(contexts[i]).equals(entry.initial):
+            raise InputError(f"'resume' must be about the same contexts. Got another one in row {i}.")
+    return found
+
+
+def _contexts(policy: Policy, contexts: Any) -> tuple[list[Any], pd.Index | None]:
+    """The contexts one by one, and their labels where they have any."""
+    contexts = as_pandas(contexts)
+    if isinstance(contexts, pd.DataFrame):
+        if len(contexts):
+            # A missing column is one error, not one per row.
+            as_table(contexts.iloc[:1], "contexts", policy.schema_.columns)
+        named = contexts.set_axis(list(map(str, contexts.columns)), axis="columns")
+        return named.to_dict("records"), contexts.index
+    if isinstance(contexts, pd.Series | Mapping | str | bytes) or not isinstance(contexts, Iterable):
+        raise InputTypeError(
+            "'contexts' must be a DataFrame, a 2-D array or a list of contexts; 'explain' takes a single one. "
+            f"Got {type(contexts).__name__} instead."
+        )
+    if isinstance(contexts, np.ndarray) and contexts.ndim != 2:
+        raise InputError(f"'contexts' must be 2-D, one row per context. Got shape {contexts.shape} instead.")
+    return list(contexts), None
+
+
+# ---- one plan, or one per row ----------------------------------------------------------------------------------------
+
+
+def _plans(policy: Policy, name: str, given: Any, total: int, per_row: bool | None) -> list[Any]:
+    """`given` as one plan per row: either it is, or it is one plan for all of them."""
+    if given is None or isinstance(given, PlanSet):
+        return [given] * total
+    given = as_pandas(given)
+    if isinstance(given, pd.DataFrame):
+        # Rows keep the names of their parts, which may be in any order.
+        given, per_row = [row for _, row in given.iterrows()], True
+    several = isinstance(given, Sequence | np.ndarray | pd.Series) and listed(given) is not None
+    as_rows = list(given) if several else []
+    matching = len(as_rows) == total
+    if per_row is None:
+        per_row = _is_per_row(policy, name, given, as_rows, matching)
+    if not per_row:
+        return [given] * total
+    if not matching:
+        got = f"{len(as_rows)} of them" if several else repr(given)
+        raise InputError(f"{name!r} must hold one plan per row of 'contexts' ({total}). Got {got} instead.")
+    return as_rows
+
+
+def _is_per_row(policy: Policy, name: str, given: Any, as_rows: list[Any], matching: bool) -> bool:
+    """Find out what `given` is: what the problem accepts as a plan is one."""
+    unfit = _unfit(policy, given)
+    some_fit = any(_unfit(policy, plan) is None for plan in as_rows)
+    if unfit is None:
+        if matching and some_fit and len(as_rows) > 1:
+            raise InputError(
+                f"{name!r} could be one plan for all rows or one plan per row: say which it is with "
+                "plan_per_row=False or plan_per_row=True."
+            )
+        return False
+    if not some_fit:
+        raise InputError(
+            f"{name!r} must be one feasible plan for all rows, or one plan per row of 'contexts'. As one plan: {unfit}"
+        )
+    return True
+
+
+def _unfit(policy: Policy, plan: Any) -> str | None:
+    """Why `plan` is not a plan of the policy's problem; None where it is one."""
+    try:
+        reason = policy.problem.check(plan)
+        if reason is not None:
+            return reason
+        costs = np.asarray(policy.problem.costs(plan, policy.Y_[:1]), dtype=np.float64)
+    except Exception as error:  # a problem of the user's own may fail in any way on what is no plan
+        return str(error)
+    return None if costs.shape == (1,) and np.isfinite(costs).all() else "it does not have one finite cost per outcome."
+
+
+# ---- sharing the work ----------------------------------------------------------------------------------------------
+
+
+def _despite_lost_workers(policy: Policy, rows: list[Row], asked: Batch) -> Answers:
+    """The explanations of the rows, batch by batch, in their order, also where worker processes die.
+
+    Which row killed a worker is not known, so the rows that were on their way are asked again one at a
+    time; the row that ends a worker all by itself gets the error.
+    """
+    try:
+        workers = effective_n_jobs(asked.n_jobs)
+    except Exception as error:
+        if _cluster_lost(error):
+            raise _ClusterLost from error
+        raise
+    size = 1 if workers == 1 else min(ROWS_PER_BATCH, -(-len(rows) // (BATCHES_PER_WORKER * workers)))
+    size = asked.batch_size or size
+    shipped = Shipped(policy)
+    done = careful = 0
+    while done < len(rows):
+        part = rows[done : done + 1] if careful else rows[done:]
+        try:
+            with closing(_shared_out(shipped, part, size, asked)) as batches:
+                for batch in batches:
+                    done += len(batch)
+                    yield batch
+            careful = max(0, careful - 1)
+        except Exception as error:
+            if _cluster_lost(error):
+                raise _ClusterLost from error
+            if not _worker_died(error):
+                raise
+            if careful:
+                done += 1
+                yield [RowError(f"The worker process died while it explained the row: {type(error).__name__}.")]
+            careful = careful - 1 if careful > 1 else ON_THEIR_WAY * workers * size
+
+
+def _shared_out(shipped: Shipped, rows: list[Row], size: int, asked: Batch) -> Answers:
+    """The explanations of the rows by the workers of joblib's backend."""
+    # Arrays travel with the policy and are not mapped from files; batches are cut here.
+    parallel = Parallel(
+        n_jobs=asked.n_jobs, return_as="generator", batch_size=1, pre_dispatch=f"{ON_THEIR_WAY}*n_jobs", max_nbytes=None
+    )
+    ask = delayed(_answers)
+    with closing(parallel(ask(shipped, rows[i : i + size], asked.options) for i in range(0, len(rows), size))) as found:
+        for batch in found:
+            yield batch.entries(shipped.policy) if isinstance(batch, Answered) else batch
+
+
+class _ClusterLost(Exception):
+    """The scheduler of a cluster is gone, and with it the rows that were on their way."""
+
+
+def _cluster_lost(error: Exception) -> bool:
+    """Whether Dask has lost its scheduler: it then cancels what it was asked for, or cannot ask any more."""
+    of_dask = type(error).__module__.partition(".")[0] == "distributed"
+    return isinstance(error, CancelledError) or (of_dask and isinstance(error, OSError))
+
+
+def _worker_died(error: Exception) -> bool:
+    """Whether joblib's own workers, or those of Dask in spite of its retries, were lost."""
+    return isinstance(error, BrokenExecutor) or type(error).__name__ == "KilledWorker"
+
+
+def _answers(shipped: Shipped | Parcel, rows: Sequence[Row], options: Mapping[str, Any]) -> list[Entry] | Answered:
+    """Explanations of one batch, each or its error."""
+    policy = shipped.policy
+    # With one thread everywhere, sums come out the same everywhere.
+    with _threads().limit(limits=1):
+        return shipped.answered([_answer(policy, row, options) for row in rows])
+
+
+@cache
+def _threads() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+def _answer(policy: Policy, row: Row, options: Mapping[str, Any]) -> Entry:
+    context, instead, decision = row
+    try:
+        why = policy.explain(context, instead, decision=decision, **options)
+    except WhenceError as error:
+        return error
+    except Exception as error:  # whatever happens in a problem of the user's own concerns this row only
+        return RowError(f"The row could not be explained: {type(error).__name__}: {error}")
+    if why.status == "interrupted":
+        # A search ends well on Ctrl-C; a batch must not go on to its next row.
+        raise KeyboardInterrupt
+    return _with_source(why, None)
+
+
+def _with_source(entry: Entry, source: Source | None) -> Entry:
+    """An explanation that speaks of other parts of a policy, or of none; an error as it is."""
+    return entry if isinstance(entry, WhenceError) else _sourced(entry, source)
+
+
+def _sourced(why: Explanation, source: Source | None) -> Explanation:
+    free = None if why.unrestricted is None else _sourced(why.unrestricted, source)
+    near = None if why.nearest is None else _sourced(why.nearest, source)
+    # What an engine keeps for other standard errors is of no use to a rule.
+    question = None if why.question is None else replace(why.question, memo={})
+    return replace(why, unrestricted=free, nearest=near, source=source, question=question)

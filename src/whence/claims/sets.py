@@ -1,0 +1,130 @@
+"""A set of plans as an engine sees it: what its plans cost, and which of them is best under given weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whence.risk import Risk
+from whence.util.aliases import Floats
+
+__all__ = ["Others", "Plans", "Routes", "Stock"]
+
+
+@dataclass(frozen=True)
+class Stock:
+    """Quantities that are chosen one by one, each at convex cost: what a newsvendor decides.
+
+    Attributes
+    ----------
+    demand : ndarray of shape (n, products)
+        Past demands.
+    holding, backorder : ndarray of shape (products,)
+        Cost of a unit left over, and of a unit short.
+    lower, upper : ndarray of shape (products,)
+        Between what every quantity must lie.
+    budget : float
+        What all of them together must not exceed; infinite where that cannot happen.
+    """
+
+    demand: Floats
+    holding: Floats
+    backorder: Floats
+    lower: Floats
+    upper: Floats
+    budget: float = np.inf
+
+
+@dataclass(frozen=True)
+class Routes:
+    """All routes of an acyclic network.
+
+    Attributes
+    ----------
+    arcs : ndarray of int32 of shape (arcs, 3)
+        Tail, edge and head of every arc, from the target backwards.
+    nodes, source, target : int
+        How many nodes there are, and which are the ends.
+    costs : ndarray of shape (n, edges)
+        What every edge costs in every past observation.
+    """
+
+    arcs: NDArray[np.int32]
+    nodes: int
+    source: int
+    target: int
+    costs: Floats
+
+
+@dataclass(frozen=True)
+class Others:
+    """The plans outside a set, which a plan of it must beat by standard errors where it has to be the best of all.
+
+    Attributes
+    ----------
+    every : callable
+        The sample costs of all of them, one row per plan, times ``1 + within``; None where they cannot be listed.
+    past : callable
+        The same for those that are decided in past contexts.
+    best : callable
+        Given weights, the sample costs of the best plan of all, times ``1 + within``; None where it is in the set.
+    decided : callable
+        Whether the decision is one of them, or has to be beaten by a margin.
+    """
+
+    every: Callable[[], Floats | None]
+    past: Callable[[], Floats]
+    best: Callable[[Floats], Floats | None]
+    decided: Callable[[], bool]
+
+
+@dataclass(frozen=True)
+class Plans:
+    """The plans of which some one must be better.
+
+    Attributes
+    ----------
+    best : callable
+        Given weights, the sample costs of the best plan of the set.
+    every : callable
+        Given a number, the sample costs of all plans of the set, one row per plan, where there are at most so many.
+    rival : callable, optional
+        For absolute questions: given weights, the sample costs of the best plan of all, times ``1 + within``.
+    rivals : callable, optional
+        For absolute questions: as `every`, of all plans there are, times ``1 + within``.
+    stock, all_stock : Stock, optional
+        The set, and all plans there are, as quantities that are chosen one by one.
+    routes, all_routes : Routes, optional
+        The set, and all plans there are, as routes of a network.
+    others : Others, optional
+        For absolute questions: the plans outside the set.
+    linear : callable, optional
+        Gives, where plans form a polytope and costs are linear, a polytope that holds all plans of the set, and the
+        cost vectors of the past observations; None where it is not so.
+    """
+
+    best: Callable[[Floats], Floats]
+    every: Callable[[int], Floats | None]
+    rival: Callable[[Floats], Floats] | None = None
+    rivals: Callable[[int], Floats | None] | None = None
+    stock: Stock | None = None
+    all_stock: Stock | None = None
+    routes: Routes | None = None
+    all_routes: Routes | None = None
+    others: Others | None = None
+    linear: Callable[[], tuple[Any, Floats] | None] | None = None
+
+    def beaten(self, risk: Risk, tau: float) -> Callable[[Floats], Floats | None]:
+        """Of an absolute question: given weights, the best plan of all where it beats the set by more than tau."""
+
+        def better(weights: Floats) -> Floats | None:
+            assert self.rival is not None
+            rival = self.rival(weights)
+            over = risk.of(self.best(weights), weights) - risk.of(rival, weights)
+            return rival if over > tau else None
+
+        return better

@@ -1,0 +1,132 @@
+"""A planner's request as a question to an engine: in coordinates, and in what the risk counts observations for."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from whence.errors import InputError
+from whence.explain.ask import Request
+from whence.explain.missing import weights_for
+from whence.explain.plan_costs import in_order, sample_costs
+from whence.features.space import Few
+from whence.question import Limits, Question
+from whence.risk import Risk
+from whence.util.aliases import Floats
+from whence.weights.plausibility import Isolation, Nearby, usual_in
+
+if TYPE_CHECKING:
+    from whence.policy import Policy
+
+__all__ = ["check_feasible", "few_of", "named", "plausible_of", "question_of"]
+
+
+def question_of(
+    policy: Policy, request: Request, initial: pd.Series, limits: Limits, costs: Mapping[str, Floats]
+) -> Question:
+    """What an engine is asked, in coordinates and in what the policy's risk counts each observation for."""
+    risk, problem = policy.risk_, policy.problem
+    alternative, decision = _values(risk, costs["instead"]), _values(risk, costs["decision"])
+    for name in ("within", "margin"):
+        if getattr(request, name) and (name == "within" or request.margin_parts[0]):
+            _check_not_negative(np.append(alternative, decision), name)
+    tau = float(request.tolerance) * float(np.abs(alternative).max())
+    mean = risk.on_values()
+
+    def best(weights: Floats) -> Floats:
+        rival = _values(risk, sample_costs(problem, problem.solve(policy.Y_, weights, risk), policy.Y_))
+        if request.within:
+            _check_not_negative(rival, "within")
+            rival = (1.0 + request.within) * rival
+        return rival
+
+    def better(weights: Floats) -> Floats | None:
+        rival = best(weights)
+        return rival if mean.of(alternative, weights) - mean.of(rival, weights) > tau else None
+
+    def linear() -> tuple[Any, Floats, Floats] | None:
+        # Costs are linear in the plan; what another risk makes of them is not.
+        polytope = problem.polytope() if mean is risk else None
+        if polytope is None:
+            return None
+        return polytope, problem.cost_rows(policy.Y_), problem.vector(request.instead)
+
+    return Question(
+        space=policy.schema_.space(
+            initial, request.fixed, request.bounds, relations=policy.schema_.related(request.relations, policy.X_)
+        ),
+        weights=weights_for(policy, initial),
+        inputs=policy.input_map_,
+        alternative=alternative,
+        decision=decision,
+        risk=mean,
+        kind=request.kind,
+        tau=tau,
+        separation=float(request.separation),
+        better=better,
+        best=best,
+        limits=limits,
+        options=dict(request.options),
+        within=float(request.within),
+        margin=request.margin_parts,
+        plausible=plausible_of(policy, request, initial),
+        threads=None if request.threads is None else int(request.threads),
+        linear=linear,
+    )
+
+
+def few_of(policy: Policy, request: Request, question: Question, barred: Sequence[Collection[str]]) -> Few | None:
+    """How many features may change, and which never together; None where that rules out nothing."""
+    feature = question.space.feature
+    number = dict(zip(policy.schema_.feature_of_coordinate(), feature.tolist(), strict=True))
+    most = len(number) if request.max_changes is None else min(int(request.max_changes), len(number))
+    sets = tuple(tuple(sorted(number[name] for name in one)) for one in barred)
+    return Few(most, sets) if most < len(number) or sets else None
+
+
+def plausible_of(policy: Policy, request: Request, initial: pd.Series) -> Isolation | Nearby | None:
+    share, schema = request.plausible, policy.schema_
+    if share is not None and (schema.lacks(policy.X_) or schema.lacks(initial.to_frame().T)):
+        raise InputError(
+            "'plausible' needs a context and a history without missing numbers. Got some that are.",
+            parameter="plausible",
+        )
+    return None if share is None else usual_in(policy.weights_, policy.schema_, policy.X_).at_least(float(share))
+
+
+def _values(risk: Risk, costs: Floats) -> Floats:
+    """What the risk counts each observation for; a risk of which that cannot be said is refused."""
+    values = risk.values(costs)
+    if values is None:
+        raise InputError(
+            "'risk' must be a weighted mean to be explained, of the costs or of what its 'values' makes of them: no "
+            f"engine can search under any other. Got {risk!r} instead.",
+            parameter="risk",
+        )
+    return np.asarray(values, dtype=np.float64)
+
+
+def named(policy: Policy, plan: Any) -> Any:
+    return in_order(policy.problem, plan, policy.outcome_names_)
+
+
+def check_feasible(policy: Policy, name: str, plan: Any) -> None:
+    try:
+        reason = policy.problem.check(plan)
+    except (ValueError, TypeError) as error:
+        reason = str(error)
+    if reason:
+        raise InputError(f"The plan given as {name!r} is not feasible: {reason}", parameter=name)
+
+
+def _check_not_negative(costs: Floats, name: str) -> None:
+    """A share of the costs is something to compare with only where none of them is negative."""
+    if costs.min() < 0.0:
+        whose = "the best plan" if name == "within" else "the decision"
+        raise InputError(
+            f"{name!r} is a share of {whose}'s cost, so no cost may be negative. Got a cost of {costs.min():g}.",
+            parameter=name,
+        )

@@ -1,0 +1,330 @@
+"""From a planner's question to a confirmed explanation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from whence.errors import InternalError
+from whence.explain.ask import Request
+from whence.explain.build_question import check_feasible, few_of, named, plausible_of, question_of
+from whence.explain.changes import with_changes
+from whence.explain.explanation import Costs, Explanation
+from whence.explain.forecast_policy import after_of, before_of, check_asked, forecast_question
+from whence.explain.missing import nearest_filled, weights_for
+from whence.explain.plan_costs import sample_costs
+from whence.explain.provenance import Source
+from whence.explain.recheck import confirmed
+from whence.explain.robust import Refitted, explained_reliably
+from whence.explain.set_questions import (
+    asked_set,
+    best_plan,
+    question_about,
+    row_found,
+    said_of,
+    taking_over,
+    with_margin,
+)  # fmt: skip
+from whence.problems.base import cost_unit_of
+from whence.question import Answer, Limits, Question
+from whence.util.aliases import Floats
+
+if TYPE_CHECKING:
+    from whence.deciding import Decision
+    from whence.policy import Policy
+    from whence.problems.plan_sets import PlanSet
+
+__all__ = ["explain"]
+
+
+def explain(
+    policy: Policy,
+    request: Request,
+    search: Callable[[Question], Answer] | None = None,
+    *,
+    barred: Sequence[Collection[str]] = (),
+    relax: bool = True,
+    shared: dict[str, Any] | None = None,
+) -> Explanation:
+    """The nearest context in which ``request.instead`` is better than, or as good as, any plan.
+
+    `search` answers in the place of the engine that the request names. None of the `barred` sets of features may change
+    as a whole. Without `relax` it is not tried what would do without restrictions. What an engine may keep for the same
+    question with other restrictions goes to `shared`.
+    """
+    plans = asked_set(policy, request)
+    forecasts = policy.weights_.forecasts
+    if forecasts:
+        check_asked(policy, request, plans is not None)
+    if plans is None:
+        request = replace(request, instead=named(policy, request.instead), decision=named(policy, request.decision))
+    else:
+        request = replace(with_margin(request, plans), decision=named(policy, request.decision))
+    engine = request.answerer
+    search = search or engine.answer
+    limits = Limits(request.time_limit, request.node_limit, request.on_progress)
+    initial = policy.schema_.row(request.context)
+    decided = policy.decision_in(initial)
+    request, plan, costs = _compared(policy, request, plans, decided, initial)
+    # What a report would stumble over later is refused before the search.
+    cost_unit_of(policy.problem)
+    if forecasts:
+        question: Question = forecast_question(
+            policy, request, initial, limits, plan, plausible_of(policy, request, initial)
+        )
+    else:
+        question = question_of(policy, request, initial, limits, costs)
+    # What the criterion is judged by in the initial context: the weights, or the forecast.
+    here = question.weights.at(policy.inputs_of(initial)) if forecasts else decided.weights
+    if plans is not None:
+        question = question_about(question, policy, request, plans)
+    few = few_of(policy, request, question, barred)
+    question = question if few is None else replace(question, few=few)
+    question = question if shared is None else replace(question, memo=shared)
+    # The rungs of a ladder ask for confidence, too, where there are trees.
+    climbs = request.holds is not None and policy.weights_.per_tree_known
+    confidence = 1.0 if climbs else float(request.confidence)
+    engine.check(replace(question, confidence=confidence) if confidence else question)
+    label = engine.label(policy.weights_, request.options)
+    draft = _draft(policy, request, question, initial, here, plan, costs, label)
+    if plans is not None:
+        draft = _with_plans(draft, request, plans)
+    best = question.best or question.better
+    pending: dict[float, tuple[Question, Answer]] = {}
+
+    def found(confidence: float) -> Explanation:
+        asked = replace(question, confidence=confidence, better=best) if confidence else question
+        if confidence:
+            engine.check(asked)
+        answer = _without_search(asked, here, draft.cost_before, decided.cost)
+        if answer is None:
+            names = policy.schema_.feature_of_coordinate()
+            policy.weights_.check_start(asked.space.start, asked.separation, names)
+            asked, answer = nearest_filled(policy, request, initial, asked, search)
+        own = draft if asked is question else replace(draft, confidence=confidence, question=asked)
+        explanation = _found(policy, asked, answer, own)
+        if explanation.status == "optimal" and explanation.distance == 0.0:
+            explanation = replace(explanation, status="already")
+        _check_accepted(policy, request, asked, explanation)
+        pending[confidence] = asked, answer
+        return explanation
+
+    def finished(explanation: Explanation) -> Explanation:
+        asked, answer = pending[explanation.confidence]
+        explanation = with_changes(policy, asked, answer, explanation)
+        if answer.status == "none" and relax:
+            explanation = _without_restrictions(policy, request, asked, search, explanation)
+        return explanation
+
+    if request.holds is None:
+        explanation = finished(found(float(request.confidence)))
+    else:
+        refitted = Refitted.of(policy, request.refits)
+        explanation = explained_reliably(found, finished, refitted, float(request.holds), limits, request.on_nearest)
+    # Tables that one step of a ladder leaves to the next are large, and an explanation keeps its question.
+    if shared is None:
+        question.memo.clear()
+    elif explanation.question is not None:
+        explanation = replace(explanation, question=replace(explanation.question, memo={}))
+    explanation = replace(explanation, seconds=limits.seconds)
+    return explanation.with_rule() if request.rule else explanation
+
+
+def _compared(
+    policy: Policy, request: Request, plans: PlanSet | None, decided: Decision, initial: pd.Series
+) -> tuple[Request, Any, dict[str, Floats]]:
+    """The request about a plan that can be carried out, the plan it is compared with, and what both cost."""
+    plan = decided.plan if request.decision is None else request.decision
+    if plans is None:
+        check_feasible(policy, "instead", request.instead)
+    else:
+        # As long as no other context is known, the set is spoken for by its best plan in this one.
+        request = replace(request, instead=best_plan(policy, plans, decided.weights))
+    if request.decision is not None:
+        check_feasible(policy, "decision", plan)
+    outcomes = policy.outcomes_in(initial)
+    costs = {
+        "instead": sample_costs(policy.problem, request.instead, outcomes, "instead"),
+        "decision": decided.costs if request.decision is None else sample_costs(policy.problem, plan, outcomes),
+    }
+    return request, plan, costs
+
+
+def _with_plans(draft: Explanation, request: Request, plans: PlanSet) -> Explanation:
+    """A draft with the set of plans that is asked about."""
+    asked = {**draft.asked, "instead": said_of(plans)}
+    return replace(draft, among=plans.words, plans=plans, margin=request.margin_parts, asked=asked)
+
+
+def _check_accepted(policy: Policy, request: Request, question: Question, explanation: Explanation) -> None:
+    """Let the engine judge once more whether the context found keeps what its own options ask for."""
+    if explanation.context is None or explanation.status == "already":
+        return
+    if not request.answerer.accepts(question, policy.schema_.encode_row(explanation.context)):
+        found = explanation.context.to_dict()
+        raise InternalError(f"The context found is not one that {request.answerer.words} accepts: {found}.")
+
+
+def _without_search(question: Question, before: Floats, costs: Costs, best: float) -> Answer | None:
+    """The answers that need no search: the criterion holds already, or no observation speaks for the plan.
+
+    Parameters
+    ----------
+    question : Question
+        What is asked.
+    before : ndarray
+        The weights in the initial context.
+    costs : Costs
+        What both plans cost there.
+    best : float
+        The cost of what the policy decides there.
+    """
+    # Only the search can say by how many standard errors it holds, and how usual the context is.
+    searched = bool(question.confidence) or question.plausible is not None
+    if not searched and _excess_before(question, before, costs, best) <= question.tau:
+        return Answer("already", question.space.start, 0.0, 0.0)
+    if question.plans is None and question.hopeless:
+        more = f"over {100 * question.within:.4g} % more" if question.within else "more"
+        note = f"every past observation costs {more} with the alternative than with the decision"
+        if any(question.margin):
+            note = "in every past observation the alternative saves less than that against the decision, or nothing"
+        return Answer("none", None, np.inf, np.inf, note=note)
+    return None
+
+
+def _excess_before(question: Question, before: Floats, costs: Costs, best: float) -> float:
+    """By how much the alternative costs more than it may in the initial context."""
+    rival = question.rival_decision
+    over = costs.alternative - (costs.decision if rival is question.decision else question.risk.of(rival, before))
+    if question.kind == "absolute":
+        best_over = costs.alternative - (1.0 + question.within) * best
+        over = max(best_over, over) if any(question.margin) else best_over
+    return over
+
+
+def _draft(
+    policy: Policy,
+    request: Request,
+    question: Question,
+    initial: pd.Series,
+    before: Floats,
+    decision: Any,
+    costs: Mapping[str, Floats],
+    engine: str,
+) -> Explanation:
+    """The explanation with everything that is known before the answer."""
+    risk = question.risk
+    return Explanation(
+        status="none",
+        kind=request.kind,
+        initial=initial,
+        context=None,
+        changed=(),
+        distance=np.inf,
+        bound=np.inf,
+        decision=decision,
+        alternative=request.instead,
+        cost_before=Costs(risk.of(question.decision, before), risk.of(question.alternative, before)),
+        cost_after=None,
+        weights_after=None,
+        engine=engine,
+        seconds=0.0,
+        nodes=0,
+        within=question.within,
+        margin=question.margin,
+        plausible=request.plausible,
+        max_changes=None if request.max_changes is None else int(request.max_changes),
+        tolerance=question.tau,
+        separation=question.separation if policy.weights_.needs_separation else None,
+        # Whatever the risk counts an observation for, a report shows what it costs.
+        costs_decision=costs["decision"],
+        costs_alternative=costs["instead"],
+        restricted=_restricted(policy, request, question, initial),
+        asked=request.as_plain(),
+        source=Source.of(policy),
+        question=question,
+        **before_of(question, before, len(policy.X_)),
+    )
+
+
+def _restricted(policy: Policy, request: Request, question: Question, initial: pd.Series) -> bool:
+    """Whether the schema or the call rules out contexts within the range of the history."""
+    schema = policy.schema_
+    if schema.is_free and not (request.relations or request.bounds or len(request.fixed)):
+        return False
+    return bool(request.relations) or not question.space.same_as(schema.space(initial, restricted=False))
+
+
+def _found(policy: Policy, question: Question, answer: Answer, draft: Explanation) -> Explanation:
+    """`draft` with the confirmed answer; what changes, and how far numbers may be rounded, is still to be said."""
+    common: dict[str, Any] = {"status": answer.status, "nodes": answer.nodes, "cuts": answer.cuts, "note": answer.note}
+    if answer.point is None:
+        return replace(draft, **common, distance=answer.distance, bound=answer.bound)
+    if answer.status == "already":
+        return replace(
+            draft,
+            **common,
+            distance=0.0,
+            bound=0.0,
+            context=draft.initial,
+            cost_after=draft.cost_before,
+            **after_of(
+                policy, question, draft, draft.weights_before if draft.forecast is None else draft.forecast.before
+            ),
+        )
+    if draft.plans is not None:
+        row = row_found(policy, question, answer, draft.initial)
+        question, draft = taking_over(policy, question, draft, draft.plans, question.weights.at(row), row)
+        draft = replace(draft, question=question)
+    context, after, distance, alternative, rival = confirmed(
+        question, answer, policy.schema_, draft.initial, policy.inputs_of
+    )
+    same = question.rival_decision is question.decision
+    decision = rival if same else question.risk.of(question.decision, after)
+    proved = answer.status == "optimal" and answer.bound == answer.distance
+    bound = distance if proved else min(answer.bound, distance)
+    return replace(
+        draft,
+        **common,
+        context=context,
+        distance=distance,
+        bound=bound,
+        cost_after=Costs(decision, alternative),
+        **after_of(policy, question, draft, after),
+    )
+
+
+def _without_restrictions(
+    policy: Policy,
+    request: Request,
+    question: Question,
+    search: Callable[[Question], Answer],
+    explanation: Explanation,
+) -> Explanation:
+    """Where restrictions may be what rules out an explanation: solve once more without them and say so."""
+    schema = policy.schema_
+    further = schema.related(request.relations, policy.X_)
+    free = schema.space(explanation.initial, restricted=False, relations=further)
+    if free.same_as(question.space) or explanation.note or question.limits.remaining <= 0:
+        return explanation
+    left = question.limits.remaining
+    limits = Limits(None if np.isinf(left) else left, request.node_limit, request.on_progress)
+    limits.reserve = question.limits.reserve
+    wider = replace(question, space=free, weights=weights_for(policy, explanation.initial), limits=limits)
+    wider, answer = nearest_filled(policy, request, explanation.initial, wider, search, restricted=False)
+    relaxed = _found(policy, wider, answer, replace(explanation, status="none", note=""))
+    relaxed = with_changes(policy, wider, answer, relaxed)
+    _check_accepted(policy, request, wider, relaxed)
+    blocking = (
+        []
+        if relaxed.context is None
+        else schema.restrictions_in_the_way(
+            explanation.initial, schema.encode_row(relaxed.context), request.fixed, request.bounds
+        )
+    )
+    relaxed = replace(relaxed, asked={}, restricted=bool(request.relations))
+    return replace(explanation, unrestricted=relaxed, blocking=blocking)

@@ -1,0 +1,131 @@
+"""The re-check: no answer leaves the package before the fitted estimator and the problem confirm it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from whence.claims.confidence import rivals_there
+from whence.errors import InternalError
+from whence.features import Schema
+from whence.question import Answer, Question
+from whence.util.aliases import Floats
+
+__all__ = ["Confirmed", "confirmed", "context_found"]
+
+
+#: Coordinates may differ by this much between an engine and the context it leads to (by this share where they are
+#: larger than 1), and distances by as much times the largest weight of a feature.
+COORDINATE_SLACK, DISTANCE_SLACK = 1e-7, 1e-6
+#: Costs may differ by this share of the largest cost: rounding of sums, far below the tolerance.
+COST_SLACK = 1e-9
+
+
+class Confirmed(NamedTuple):
+    """A context that was found, in the user's units, and what was computed afresh for it."""
+
+    context: pd.Series
+    weights: Floats
+    distance: float
+    #: What the alternative costs there, and what it must not cost more than: see `Question.rival_decision`.
+    alternative: float
+    rival: float
+
+
+def confirmed(question: Question, answer: Answer, schema: Schema, initial: pd.Series, inputs_of: Any) -> Confirmed:
+    """The context of `answer`, once everything about it is computed afresh and is as it should be.
+
+    Parameters
+    ----------
+    inputs_of : callable
+        From a context in the user's units to the row that the weights' estimator sees.
+    """
+    space = question.space
+    context = context_found(question, answer, schema, initial)
+    point = schema.encode_row(context)
+    size = max(1.0, float(np.abs(space.start).max()))
+    if not space.contains(point, slack=COORDINATE_SLACK * size):
+        raise InternalError(f"The {question.kind} explanation lies outside the allowed contexts: {context.to_dict()}.")
+    distance = space.distance(point)
+    if abs(distance - answer.distance) > DISTANCE_SLACK * size * max(1.0, float(space.weight.max())):
+        raise InternalError(f"The explanation lies at distance {distance:.9g}, not at {answer.distance:.9g} as found.")
+    row = inputs_of(context)
+    weights = question.weights.confirmed(row, question.separation)
+    slack = COST_SLACK * max(1e-300, question.size)
+    cost, allowed = (question.risk.of(c, weights) for c in (question.alternative, question.rival_decision))
+    gap = cost - allowed
+    # By standard errors, a plan of a set must beat those outside it; the decision may be in the set.
+    outside = bool(question.confidence) and question.plans is not None and question.kind == "absolute"
+    if gap > question.tau + slack and not outside:
+        raise InternalError(f"The alternative costs {gap:.6g} more than the decision in the context found.")
+    if question.plausible is not None and not question.plausible.accepts(point):
+        raise InternalError(f"The context found is less usual than was asked for: {context.to_dict()}.")
+    if question.few is not None and not question.few.accepts(space, point):
+        raise InternalError(f"More features change than was asked for: {context.to_dict()}.")
+    rival = question.better(weights) if question.kind == "absolute" and not outside else None
+    if outside:
+        _check_confidence(question, row, rivals_there(question, weights), slack)
+    elif question.confidence:
+        rivals = [question.rival_decision, *([] if rival is None else [rival])]
+        _check_confidence(question, row, rivals, slack)
+    elif rival is not None:
+        regret = cost - question.risk.of(rival, weights)
+        if regret > question.tau + slack:
+            raise InternalError(f"The alternative is {regret:.6g} from optimal in the context found.")
+    return Confirmed(context, weights, distance, cost, allowed)
+
+
+def context_found(question: Question, answer: Answer, schema: Schema, initial: pd.Series) -> pd.Series:
+    """The context of `answer` in the user's units."""
+    assert answer.point is not None
+    space = question.space
+    cell = answer.cell or _cell(question, answer.point)
+    context = schema.decode(answer.point, initial, cell, space.ends, space.days)
+    if space.relations is None:
+        return context
+    return _to_the_last_digit(question, answer.point, schema, initial, context)
+
+
+def _to_the_last_digit(
+    question: Question, found: Floats, schema: Schema, initial: pd.Series, context: pd.Series
+) -> pd.Series:
+    """The context with numbers moved by what rounding costs, so that relations hold in the user's own units."""
+    space, weights, inputs = question.space, question.weights, question.inputs
+    assert space.relations is not None
+    assert space.ends is not None
+
+    def room() -> tuple[Floats, Floats]:
+        cell = weights.cell(found, inputs.row(found), inputs)
+        low, high = (np.full(found.size, -np.inf), np.full(found.size, np.inf)) if cell is None else cell
+        # What is fixed stays as it is.
+        held = space.lower == space.upper
+        return np.where(held, space.start, low), np.where(held, space.start, high)
+
+    return schema.exactly_related(context, initial, space.relations, room, space.ends)
+
+
+def _check_confidence(question: Question, row: Floats, rivals: Sequence[Floats], slack: float) -> None:
+    """By how many standard errors the alternative is better, from the fitted trees or the neighbours themselves."""
+    trees = question.weights.per_tree(row)
+    assert trees is not None
+    for rival in rivals:
+        values = question.risk.by_tree(question.alternative, trees) - question.risk.by_tree(rival, trees)
+        spread = float(values.std(ddof=1)) / np.sqrt(len(values)) if len(values) > 1 else 0.0
+        over = float(values.mean()) + question.confidence * spread
+        if over > question.tau + slack * (1.0 + question.confidence):
+            raise InternalError(
+                f"The alternative is not better by {question.confidence:g} standard errors in the context found: "
+                f"{over:.6g} is missing."
+            )
+
+
+def _cell(question: Question, point: Floats) -> tuple[Floats, Floats] | None:
+    """Where an engine names none, the allowed part of the cell around `point`, which may lie on its edge."""
+    inputs, space = question.inputs, question.space
+    cell = question.weights.cell(point, inputs.row(point), inputs)
+    if cell is None:
+        return None
+    return np.maximum(cell[0], np.minimum(space.lower, point)), np.minimum(cell[1], np.maximum(space.upper, point))

@@ -1,0 +1,436 @@
+"""How far an explanation can be relied on: in how many refits of the weights it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy.special import stdtr, stdtrit
+
+from whence.explain.plan_costs import sample_costs, share_below
+from whence.explain.provenance import Source
+from whence.question import Limits, Progress
+from whence.report.document import RelianceEntry, ShownHeld
+from whence.util.aliases import Floats
+from whence.util.json import number_from_plain
+from whence.weights import Weights
+from whence.weights.refits import RefitKind, refits_of
+
+if TYPE_CHECKING:
+    from whence.explain.explanation import Explanation
+    from whence.policy import Policy
+    from whence.problems.base import DecisionProblem
+    from whence.problems.plan_sets import PlanSet
+
+__all__ = [
+    "CHOOSING",
+    "HOLDS",
+    "JUDGING",
+    "KAPPAS",
+    "SUREST",
+    "WITHIN",
+    "Held",
+    "Refitted",
+    "Reliance",
+    "Rung",
+    "expected_share",
+    "explained_reliably",
+    "further",
+    "why_not_refitted",
+]
+
+
+#: Refits by which a rung of the ladder is chosen, and others by which the choice is judged.
+CHOOSING, JUDGING = range(10), range(10, 20)
+#: The share of refits in which an answer to rely on must hold, unless somebody says otherwise.
+HOLDS = 0.9
+#: No more than this share is expected of further refits: a prediction reaches 1 nowhere.
+SUREST = 0.99
+#: An absolute explanation holds in a refit where the alternative costs at most this share more than the best plan
+#: there: the best plan itself is another one in nearly every refit.
+WITHIN = 0.01
+
+
+class Held(NamedTuple):
+    """In how many of some refits an explanation holds."""
+
+    times: int
+    refits: int
+
+    @property
+    def share(self) -> float:
+        """The share of the refits; 0 where there was no time for any."""
+        return self.times / self.refits if self.refits else 0.0
+
+    @classmethod
+    def of(cls, over: Floats, tolerance: float) -> Held:
+        """Counted by how much the alternative costs more than it may, one number for each refit."""
+        return cls(int((over <= tolerance).sum()), over.size)
+
+    def enough(self, wanted: float) -> bool:
+        """Whether it is the wanted share of all refits that choose; `wanted` may be 0.7 and the share 7 / 10."""
+        return self.refits >= len(CHOOSING) and self.share >= wanted - 1e-12
+
+    def with_others(self, other: Held) -> Held:
+        """Together with other refits."""
+        return Held(self.times + other.times, self.refits + other.refits)
+
+    def __str__(self) -> str:
+        return f"{self.times} of {self.refits} refits"
+
+
+def further(refits: int) -> float:
+    """By how much more a further refit varies than these seem to: their mean is known no better than so."""
+    return float(np.sqrt(1.0 + 1.0 / refits))
+
+
+def expected_share(over: Floats, tolerance: float) -> float | None:
+    """In which share of further refits an explanation is expected to hold, by how far these keep or miss the criterion.
+
+    Nine of ten say little: so many hold by luck, and of several rungs a lucky one is met first. By how much they hold
+    says more. With the mean and the spread of the ten, a further one follows Student's distribution.
+
+    Parameters
+    ----------
+    over : ndarray
+        By how much the alternative costs more than it may, one number for each refit.
+    tolerance : float
+        Up to which it holds.
+
+    Examples
+    --------
+    >>> round(expected_share(np.array([-3.0, -2.0, -1.0, -2.0]), 0.0), 3)
+    0.942
+    """
+    if over.size < 2:
+        return None
+    spread = float(over.std(ddof=1)) * further(over.size)
+    room = tolerance - float(over.mean())
+    if spread == 0.0:
+        return float(room >= 0.0)
+    return float(stdtr(over.size - 1, room / spread))
+
+
+@dataclass(frozen=True)
+class Rung:
+    """One step of the ladder: its standard errors, the distance of the nearest context, and how often it holds.
+
+    Attributes
+    ----------
+    confidence : float
+        Standard errors over the trees, or the neighbours, by which the alternative had to be better.
+    status : str
+        How the search for it ended.
+    distance, bound : float
+        Of the context found, and the proved lower bound on the nearest one.
+    held : Held or None
+        In how many of the refits that choose it holds; None where there is no context.
+    expected : float or None
+        In which share of further refits it is expected to hold: see :func:`expected_share`.
+    """
+
+    confidence: float
+    status: str
+    distance: float
+    bound: float
+    held: Held | None
+    expected: float | None = None
+
+    def enough(self, wanted: float) -> bool:
+        """Whether the wanted share of the refits that choose agrees, and is expected of others."""
+        if self.held is None or self.expected is None:
+            return False
+        return self.held.enough(wanted) and self.expected >= min(wanted, SUREST)
+
+
+@dataclass(frozen=True)
+class Reliance:
+    """What an explanation that had to hold in refits rests on.
+
+    Attributes
+    ----------
+    wanted : float
+        The share of the refits in which it had to hold.
+    refits : {"seed", "bootstrap"}
+        What was drawn anew: the random numbers of the forest, or the data.
+    confidence : float
+        Standard errors at which the ladder ended.
+    chosen, judged : Held
+        In how many of the refits that chose this rung it holds, and in how many others.
+    ladder : tuple of Rung
+        Every step that was tried.
+    """
+
+    wanted: float
+    refits: RefitKind
+    confidence: float
+    chosen: Held
+    judged: Held
+    ladder: tuple[Rung, ...]
+
+    @classmethod
+    def of_entry(cls, entry: RelianceEntry) -> Reliance:
+        """What a document says of it."""
+
+        def held(found: ShownHeld) -> Held:
+            return Held(found.times, found.refits)
+
+        ladder = tuple(
+            Rung(
+                rung.confidence,
+                rung.status,
+                number_from_plain(rung.distance),
+                number_from_plain(rung.bound),
+                None if rung.held is None else held(rung.held),
+                rung.expected,
+            )
+            for rung in entry.ladder
+        )
+        return cls(entry.wanted, entry.refits, entry.confidence, held(entry.chosen), held(entry.judged), ladder)
+
+    @property
+    def reached(self) -> bool:
+        """Whether it holds in the share that was wanted, among the refits that choose."""
+        return self.chosen.enough(self.wanted)
+
+
+class Refitted:
+    """The refits of a policy's weights, and whether an explanation holds in them.
+
+    Parameters
+    ----------
+    source : Source
+        The parts of the policy.
+    kind : {"seed", "bootstrap"}, optional
+        What is drawn anew; the random numbers of the weights where they have any, otherwise the data.
+    """
+
+    def __init__(self, source: Source, kind: RefitKind | None = None) -> None:
+        self.source = source
+        self.refits = refits_of(source.weights, source.inputs, source.Y, kind)
+
+    @classmethod
+    def of(cls, policy: Policy, kind: RefitKind | None = None) -> Refitted:
+        """The refits of a fitted policy."""
+        return cls(Source.of(policy), kind)
+
+    def held(
+        self, explanation: Explanation, numbers: Iterable[int], within: float = WITHIN, limits: Limits | None = None
+    ) -> Held | None:
+        """In how many of these refits the explanation holds; None where it has no context.
+
+        Where `limits` do not leave the time to make all of them, it is counted on those that there are.
+        """
+        over = self.excesses(explanation, numbers, within, limits)
+        return None if over is None else Held.of(over, explanation.tolerance)
+
+    def excesses(
+        self, explanation: Explanation, numbers: Iterable[int], within: float = WITHIN, limits: Limits | None = None
+    ) -> Floats | None:
+        """By how much the alternative costs more than it may in each of these refits: it holds up to the tolerance."""
+        if explanation.context is None:
+            return None
+        made = self._made_in_time(explanation, tuple(numbers), limits)
+        row = self.source.inputs(explanation.context)
+        return self._excesses(explanation, self.refits.weights_of(made, row), within)
+
+    def _made_in_time(
+        self, explanation: Explanation, numbers: tuple[int, ...], limits: Limits | None
+    ) -> tuple[int, ...]:
+        """Those of these refits that are there, or that there was the time to make."""
+        if self.refits.are_made(numbers) and (limits is None or limits.on_progress is None):
+            return numbers
+        for count, number in enumerate(numbers):
+            if limits is not None and not self._goes_on(explanation, number, (count + 1, len(numbers)), limits):
+                return numbers[:count]
+            self.refits.of(number)
+        return numbers
+
+    def _excesses(self, explanation: Explanation, refits: Sequence[Floats], within: float) -> Floats:
+        """The same under the weights of each refit."""
+        source, decision, alternative = self.source, explanation.costs_decision, explanation.costs_alternative
+        assert decision is not None and alternative is not None  # noqa: PT018
+        risk, (share, amount) = source.risk, explanation.margin
+        if explanation.plans is None:
+            cost = risk.of_each(alternative, refits)
+        else:
+            # Of a set, some plan has to do: the best one in the refit.
+            cost = [self._least(explanation.plans, weights) for weights in refits]
+            share = share_below(explanation.plans, share)
+        over = np.full(len(refits), -np.inf)
+        if explanation.kind == "absolute":
+            best = np.array([self._least(source.problem, weights) for weights in refits])
+            over = np.array(cost) - (1.0 + max(within, explanation.within)) * best
+        if explanation.kind == "relative" or share or amount:
+            rival = (1.0 - share) * np.array(risk.of_each(decision, refits)) - amount
+            over = np.maximum(over, np.array(cost) - rival)
+        return over
+
+    def _least(self, plans: PlanSet | DecisionProblem, weights: Floats) -> float:
+        """What the best plan, or the best one of a set, costs under these weights."""
+        source = self.source
+        best = sample_costs(source.problem, plans.solve(source.Y, weights, source.risk), source.Y)
+        return source.risk.of(best, weights)
+
+    def standard_error(self, explanation: Explanation) -> float | None:
+        """Of the difference between both plans in the context found, over trees or neighbours; None if not known."""
+        source, decision, alternative = self.source, explanation.costs_decision, explanation.costs_alternative
+        if explanation.context is None or decision is None or alternative is None:
+            return None
+        apart = source.weights.per_tree(source.inputs(explanation.context))
+        if apart is None or len(apart) < 2:
+            return None
+        share, amount = explanation.margin
+        if explanation.plans is not None:
+            share = share_below(explanation.plans, share)
+        rival = (1.0 - share) * decision - amount
+        values = source.risk.by_tree(alternative, apart) - source.risk.by_tree(rival, apart)
+        return float(values.std(ddof=1)) / float(np.sqrt(len(values)))
+
+    def _goes_on(self, explanation: Explanation, number: int, which: tuple[int, int], limits: Limits) -> bool:
+        """Whether there is time for a refit, and the user has not had enough: refits may take longer than a search."""
+        if limits.on_progress is not None:
+            told = Progress(explanation.nodes, explanation.distance, explanation.bound, limits.seconds)
+            if not self.refits.is_made(number):
+                told = replace(told, refit=which[0], refits=which[1])
+            if limits.on_progress(told) is False:
+                return False
+        return self.refits.ready_within(number, limits.remaining)
+
+
+def why_not_refitted(weights: Weights, engine: str = "auto") -> str:
+    """Why no explanation that holds in refits can be searched for, in a sentence; empty where one can.
+
+    Examples
+    --------
+    >>> from whence.weights import ForestWeights
+    >>> why_not_refitted(ForestWeights())
+    ''
+    """
+    if weights.forecasts:
+        return "How far you can rely on it is not known: forecasts with residuals are not held against refits."
+    if not weights.can_refit:
+        return (
+            "How far you can rely on it is not known: the model was given fitted and cannot be fitted again; ask with "
+            "a confidence to see how far its trees or neighbours agree."
+        )
+    if engine == "milp":
+        return "How far you can rely on it was not searched for: the integer program cannot ask for confidence."
+    return ""
+
+
+#: Standard errors over the trees, or the neighbours, that may be tried. No formula for them transfers from one kind of
+#: problem to another; what does is to try them on refits.
+KAPPAS = (0.0, 1.2, 1.8, 2.3, 3.0, 4.0, 5.0, 7.0)
+#: At most so many standard errors are added at once: a search for too many takes long, and leads far away.
+LONGEST = 4.0
+#: What the refits of one rung miss counts so much more: where more standard errors lead, refits differ more, too.
+MORE = 1.25
+
+
+def explained_reliably(
+    at: Callable[[float], Explanation],
+    finished: Callable[[Explanation], Explanation],
+    refitted: Refitted,
+    wanted: float,
+    limits: Limits | None = None,
+    on_nearest: Callable[[Explanation], Any] | None = None,
+) -> Explanation:
+    """The nearest explanation met on the ladder of confidence that holds in the wanted share of the refits.
+
+    Where none does, the one that holds in most of them: its `reliance` says how often.
+
+    Parameters
+    ----------
+    at : callable
+        The nearest explanation by that many standard errors.
+    finished : callable
+        It with all that is shown of it, which only the one that is chosen needs.
+    refitted : Refitted
+        The refits by which it is chosen and judged.
+    wanted : float
+        The share of the refits in which it has to hold.
+    limits : Limits, optional
+        Of the whole ladder, the making of refits included.
+    on_nearest : callable, optional
+        Called with the nearest explanation in this fit, as soon as it is found.
+    """
+    nearest = finished(at(0.0))
+    if on_nearest is not None:
+        on_nearest(nearest)
+    climb = _Climb(refitted, wanted, limits)
+    kappa = climb.judge(0.0, nearest)
+    while kappa is not None:
+        kappa = climb.judge(kappa, at(kappa))
+    rung, explanation = climb.chosen()
+    if rung.held is None:
+        return explanation
+    if rung.confidence > 0.0:
+        explanation = finished(explanation)
+    judged = refitted.held(explanation, JUDGING, limits=limits)
+    assert judged is not None
+    agreed = rung.held.with_others(judged)
+    reliance = Reliance(wanted, refitted.refits.kind, rung.confidence, rung.held, judged, climb.rungs())
+    if rung.confidence == 0.0:
+        return replace(explanation, agreed=agreed, reliance=reliance)
+    first, others = climb.tried[0.0][0].held, refitted.held(nearest, JUDGING, limits=limits)
+    assert first is not None and others is not None  # noqa: PT018
+    # The question was another one, with `holds`: that of the whole.
+    nearest = replace(nearest, agreed=first.with_others(others), asked={})
+    return replace(explanation, agreed=agreed, reliance=reliance, nearest=nearest)
+
+
+class _Climb:
+    """The rungs that were tried, and those that are left."""
+
+    def __init__(self, refitted: Refitted, wanted: float, limits: Limits | None) -> None:
+        self.refitted, self.wanted, self.limits = refitted, wanted, limits
+        source = refitted.source
+        self.left: tuple[float, ...] = KAPPAS if source.weights.knows_spread(source.risk.tail) else KAPPAS[:1]
+        self.tried: dict[float, tuple[Rung, Explanation]] = {}
+
+    def judge(self, kappa: float, explanation: Explanation) -> float | None:
+        """Count in how many of the refits that choose the explanation at a rung holds; the next rung, if any."""
+        over = self.refitted.excesses(explanation, CHOOSING, limits=self.limits)
+        held = None if over is None else Held.of(over, explanation.tolerance)
+        expected = None if over is None else expected_share(over, explanation.tolerance)
+        rung = Rung(kappa, explanation.status, explanation.distance, explanation.bound, held, expected)
+        self.tried[kappa] = rung, explanation
+        if explanation.status in ("time_limit", "interrupted"):
+            return None
+        if over is None or held is None:
+            # More standard errors are never nearer: with more than these there is nothing, either.
+            self.left = tuple(k for k in self.left if k < kappa)
+            return self.left[len(self.left) // 2] if self.left else None
+        self.left = tuple(k for k in self.left if k > kappa)
+        if not self.left or held.refits < len(CHOOSING) or rung.enough(self.wanted):
+            return None
+        error = self.refitted.standard_error(explanation)
+        needed = kappa + min(MORE * _missing(over, explanation.tolerance, self.wanted, error), LONGEST)
+        return next((k for k in self.left if k >= needed), self.left[-1])
+
+    def chosen(self) -> tuple[Rung, Explanation]:
+        """The nearest one that holds in the wanted share, or else one that holds in most refits, or is expected to."""
+        tried = [self.tried[kappa] for kappa in sorted(self.tried)]
+
+        def merit(one: tuple[Rung, Explanation]) -> tuple[float, float]:
+            held, expected = one[0].held, one[0].expected
+            return (-1.0 if held is None else held.share), expected or 0.0
+
+        return next((one for one in tried if one[0].enough(self.wanted)), max(tried, key=merit))
+
+    def rungs(self) -> tuple[Rung, ...]:
+        """What was tried, in the order of confidence."""
+        return tuple(self.tried[kappa][0] for kappa in sorted(self.tried))
+
+
+def _missing(over: Floats, tolerance: float, wanted: float, error: float | None) -> float:
+    """How many more standard errors it takes, about, for an explanation to hold in the wanted share of refits.
+
+    What it misses the tolerance by must be made up for, and more: as much as refits vary for the wanted share to hold.
+    """
+    spread = float(over.std(ddof=1)) * further(over.size)
+    missed = float(np.mean(over)) - tolerance + float(stdtrit(over.size - 1, min(wanted, SUREST))) * spread
+    return missed / (error or spread) if error or spread else 0.0

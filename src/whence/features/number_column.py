@@ -1,0 +1,321 @@
+"""One feature of a fitted schema: its raw values, its coordinates, and where an explanation may move it.
+
+A number is scaled by its training range to [0, 1]; a category becomes one coordinate per level that holds 0 or 1/2,
+so that changing it costs exactly 1 in the plain L1 norm that weights, distances and searches share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from whence.errors import InputError, InputTypeError
+from whence.features.columns import CategoryColumn, Column, NumberType, Unknown, restored, unit_of_change
+from whence.features.kinds import Binary, Categorical, Continuous, Discrete, Feature
+from whence.features.space import Curve
+from whence.features.steps import LISTED, Lattice, beside, fraction_of
+from whence.util.aliases import Floats
+from whence.util.frames import no_missing, number, numbers
+
+__all__ = ["NumberColumn", "fitted_column", "interval", "sorted_categories"]
+
+#: Up to this many values can be chosen from a list; beyond that, only the range is shown.
+CHOICES = 100
+#: Most values of one feature that a search among neighbours looks at.
+MOST = 10_000
+#: A number of a context may be written with fewer digits where that moves its coordinate by no more than this.
+SHORT = 1e-12
+#: What scaling and back may cost, as a share of the range or of the number.
+ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class NumberColumn(Column):
+    """A continuous, discrete or binary feature with its training range.
+
+    Where there is a `step`, `levels` need not hold every value that is allowed: see :meth:`cut_at`. A continuous number
+    that goes in steps has a `lattice` instead. `unit` is what counts as one unit of change, and `curve` how far a
+    coordinate is where that is no multiple of it.
+    """
+
+    #: Whether any finite number will do as a value.
+    plain: ClassVar[bool] = True
+    low: float
+    high: float
+    levels: Floats | None
+    type: NumberType
+    step: int | None = None
+    lattice: Lattice | None = None
+    unit: float = 1.0
+    curve: Curve | None = None
+    #: Whether a context may lack it: its value is then NaN.
+    missing: bool = False
+
+    @property
+    def circle(self) -> float | None:
+        """The period in coordinates of a number that goes round."""
+        return None
+
+    @property
+    def is_continuous(self) -> bool:
+        """Whether any number of the range is allowed."""
+        return self.levels is None and self.lattice is None
+
+    @property
+    def steps(self) -> int:
+        """How many steps lead from the lowest training value to the highest."""
+        return 0 if self.step is None else int((self.high - self.low) // self.step)
+
+    @property
+    def choices(self) -> list[Any]:
+        if self.levels is None or self.steps >= CHOICES:
+            return []
+        return [restored(v, self.type) for v in self.levels]
+
+    def is_level(self, value: float) -> bool:
+        """Whether the feature may have `value`, as far as its kind goes."""
+        if self.step is not None:
+            return bool((value - self.low) % self.step == 0)
+        return self.levels is None or bool((self.levels == value).any())
+
+    def cut_at(self, cuts: NDArray[np.floating], units: bool, single: bool = True) -> NumberColumn:
+        """This column for a forest with these thresholds, so that `levels` holds what is nearest in every cell.
+
+        With `units` the forest sees the user's units, otherwise coordinates; `single` says whether as float32.
+        """
+        if self.lattice is not None:
+            return replace(self, lattice=self.lattice.cut_at(cuts, units, single))
+        if self.step is None or self.steps < LISTED:
+            return self
+        step, low, scale = self.step, self.low, self.scale
+        coordinate = [lambda k: (low + k * step - self.offset) / scale]
+        # On the way from coordinates back to the user's units, the last digit may change.
+        there_and_back = [lambda k: low + k * step, lambda k: coordinate[0](k) * scale + self.offset]
+        found = beside(cuts, there_and_back if units else coordinate, 0.0, float(self.steps), single)
+        return replace(self, levels=low + step * found)
+
+    def within(self, lower: float, upper: float) -> Floats:
+        """Coordinates of the first and the last step between two coordinates."""
+        step = float(self.step or 1)
+        near = np.array([np.ceil(lower * self.scale / step), np.floor(upper * self.scale / step)])
+        k = np.clip(np.add.outer(near, [-1.0, 0.0, 1.0]), 0.0, float(self.steps))
+        points = np.unique(self.low + k * step - self.offset) / self.scale
+        points = points[(points >= lower) & (points <= upper)]
+        return points[[0, -1]] if points.size else points
+
+    def raw(self, table: pd.DataFrame, unknown: Unknown = "error") -> Floats:
+        raw = numbers(self.name, table[self.name], self.missing)
+        self._check_binary(raw)
+        return raw[:, None]
+
+    def raw_row(self, values: Mapping[str, Any], unknown: Unknown = "error") -> list[float]:
+        raw = number(self.name, values[self.name], self.missing)
+        self._check_binary(np.array([raw]))
+        return [raw]
+
+    def _check_binary(self, raw: Floats) -> None:
+        bad = raw[(raw != 0.0) & (raw != 1.0) & ~np.isnan(raw)]
+        if isinstance(self.feature, Binary) and bad.size:
+            raise InputError(f"The column {self.name!r} is binary and must hold 0 or 1, False or True. Got {bad[0]:g}.")
+
+    def decoded(self, point: Floats, low: Floats, high: Floats) -> dict[str, Any]:
+        return {self.name: restored(self._unscaled(float(point[0]), float(low[0]), float(high[0])), self.type)}
+
+    def _unscaled(self, coordinate: float, low: float, high: float) -> float:
+        """The shortest raw value that maps back to a coordinate, without leaving [low, high]."""
+        raw = self.offset + coordinate * self.scale
+        if self.lattice is not None:
+            return self.lattice.nearest(raw)
+        if self.step is not None:
+            return self.low + float(np.round((raw - self.low) / self.step)) * self.step
+        if self.levels is not None:
+            return float(self.levels[int(np.argmin(np.abs(self.levels - raw)))])
+
+        def fits(value: float, slack: float) -> bool:
+            back = (value - self.offset) / self.scale
+            return low <= back <= high and abs(back - coordinate) <= slack
+
+        if low <= self.coordinate(0.0) == coordinate <= high:
+            # What is computed at the coordinate of 0 is hardly ever 0 itself.
+            return 0.0
+        for digits in range(6, 18):
+            short = float(f"{raw:.{digits}g}")
+            if fits(short, SHORT if low < high else 0.0):
+                return short
+        # A large offset beside a small range swallows the last digits: step into the room until the value fits.
+        inward = np.inf if coordinate - low <= high - coordinate else -np.inf
+        # Beside 0 there are numbers so small that none of the first steps would matter to the coordinate.
+        for first in (abs(float(np.nextafter(raw, inward) - raw)), float(np.spacing(abs(self.offset)))):
+            value, step = raw, first
+            for _ in range(64):
+                if fits(value, 1e-7):
+                    return value
+                value, step = raw + np.copysign(step, inward), 2.0 * step
+        return raw
+
+    def clipped(self, value: float, least: float, most: float) -> Any:
+        """`value`, or the end that it lies beyond by a rounding error; a larger error is not hidden here."""
+        end = float(min(max(value, least), most))
+        return restored(end, self.type) if abs(value - end) <= ROUNDING * max(self.scale, abs(end)) else value
+
+    def first_from(self, coordinate: float) -> float:
+        """The least raw value whose coordinate is at least `coordinate`."""
+        return self._beyond(coordinate, np.inf)
+
+    def last_upto(self, coordinate: float) -> float:
+        """The largest raw value whose coordinate is at most `coordinate`."""
+        return self._beyond(coordinate, -np.inf)
+
+    def _beyond(self, coordinate: float, way: float) -> float:
+        if not np.isfinite(coordinate):
+            return coordinate
+        raw = self.offset + coordinate * self.scale
+        for _ in range(64):
+            back = self.coordinate(raw)
+            if back >= coordinate if way > 0 else back <= coordinate:
+                return raw
+            raw = float(np.nextafter(raw, way))
+        return raw
+
+    def value(self, row: Mapping[str, Any]) -> Any:
+        return row[self.name]
+
+    def coordinate(self, raw: float) -> float:
+        """The coordinate of a raw value."""
+        return (raw - self.offset) / self.scale
+
+
+def fitted_column(name: str, feature: Feature, table: pd.DataFrame, start: int, missing: bool = False) -> Column:
+    """The feature with its place in the coordinates, from `start` on, and its training range.
+
+    Numbers may be `missing`, where that is allowed; categories may not.
+    """
+    if isinstance(feature, Categorical):
+        return _fitted_category(name, feature, table, start)
+    values = table[name]
+    raw = numbers(name, values, missing)
+    raw = raw[~np.isnan(raw)]
+    if not raw.size:
+        raise InputError(f"The column {name!r} must hold at least one number. Got only missing values.")
+    low, high = float(raw.min()), float(raw.max())
+    offset, scale = (low, high - low) if high > low else (low, 1.0)
+    levels = None
+    if isinstance(feature, Binary):
+        offset, scale, levels = 0.0, 1.0, np.array([0.0, 1.0])
+    elif isinstance(feature, Discrete) and feature.step is not None:
+        levels = _steps(name, raw, int(feature.step))
+    elif isinstance(feature, Discrete):
+        levels = np.unique(raw) if feature.values is None else np.array(tuple(feature.values))
+        unknown = raw[~np.isin(raw, levels)]
+        if unknown.size:
+            raise InputError(
+                f"The column {name!r} must hold only its declared values. Got {float(unknown[0])!r} instead."
+            )
+    place = slice(start, start + 1)
+    step = getattr(feature, "step", None)
+    lattice = None
+    if isinstance(feature, Continuous) and step is not None:
+        step, lattice = None, _lattice(name, feature, low, high, offset, scale)
+    unit, curve = unit_of_change(name, feature, raw, offset, scale)
+    kind = _type_of(values)
+    column = NumberColumn(
+        name, feature, (name,), place, offset, scale, low, high, levels, kind, step, lattice, unit, curve, missing
+    )
+    column.raw(table)
+    return column
+
+
+def _lattice(name: str, feature: Continuous, low: float, high: float, offset: float, scale: float) -> Lattice:
+    """The multiples of a column's step."""
+    step = fraction_of(feature.step)
+    assert step is not None
+    lattice = Lattice(step, offset, scale)
+    limits = [float(end) for end in (feature.low, feature.high) if end is not None]
+    if not lattice.is_exact(low, high, *limits):
+        raise InputError(
+            f"The 'step' of {name!r} must be so large that its multiples between {low:g} and {high:g} can be told "
+            f"apart. Got {feature.step!r} instead.",
+            parameter="step",
+        )
+    return lattice
+
+
+def _steps(name: str, raw: Floats, step: int) -> Floats:
+    """The levels of a column that goes in whole steps from its lowest value."""
+    low = float(raw.min())
+    wrong = raw[(raw != np.round(raw)) | ((raw - low) % step != 0)]
+    if wrong.size:
+        what = "whole numbers" if step == 1 else f"whole numbers in steps of {step} from {low:g}"
+        raise InputError(f"The column {name!r} must hold only {what}. Got {float(wrong[0])!r} instead.")
+    return low + step * _spread(int((float(raw.max()) - low) // step))
+
+
+def _spread(last: int) -> Floats:
+    """The numbers from 0 to `last`: all of them, or every second, third, ... so that there are at most ``MOST + 2``.
+
+    Examples
+    --------
+    >>> _spread(3).tolist(), _spread(10**9)[:3].tolist(), len(_spread(10**9))
+    ([0.0, 1.0, 2.0, 3.0], [0.0, 100000.0, 200000.0], 10001)
+    """
+    stride = max(1, -(-last // MOST))
+    return np.union1d(np.arange(0, last + 1, stride, dtype=np.float64), [float(last)])
+
+
+def _fitted_category(name: str, feature: Categorical, table: pd.DataFrame, start: int) -> CategoryColumn:
+    if feature.columns is not None:
+        columns = tuple(feature.columns)
+        categories = tuple(feature.categories or columns)
+        types: tuple[NumberType, ...] | None = tuple(_type_of(table[column]) for column in columns)
+    else:
+        columns, types = (name,), None
+        no_missing(name, table[name])
+        categories = tuple(feature.categories or sorted_categories(name, table[name]))
+    place = slice(start, start + len(categories))
+    unseen = np.zeros(len(categories), dtype=np.bool_)
+    column = CategoryColumn(name, feature, columns, place, 0.0, 2.0, categories, unseen, types)
+    return replace(column, seen=np.asarray(column.raw(table).any(axis=0)))
+
+
+def sorted_categories(name: str, values: pd.Series) -> tuple[Hashable, ...]:
+    """The different values of a column: in the order that its dtype gives them, or sorted."""
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        return tuple(values.dtype.categories)
+    try:
+        kinds = pd.unique(values).tolist()
+    except TypeError:
+        raise InputTypeError(
+            f"The column {name!r} cannot be a category: every argument must be a string or a number. "
+            f"Got {values.iloc[0]!r} instead."
+        ) from None
+    try:
+        return tuple(sorted(kinds))
+    except TypeError:
+        return tuple(kinds)
+
+
+def _type_of(values: pd.Series) -> NumberType:
+    if pd.api.types.is_bool_dtype(values.dtype):
+        return "bool"
+    if pd.api.types.is_integer_dtype(values.dtype):
+        return "int"
+    return "float"
+
+
+def interval(name: str, limit: Any) -> tuple[float, float]:
+    """The bounds that a call gives for a number, infinite where an end is None."""
+    try:
+        low, high = limit
+        first, last = -np.inf if low is None else float(low), np.inf if high is None else float(high)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"The 'bounds' of {name!r} must be a pair (low, high) of numbers. Got {limit!r} instead."
+        ) from None
+    if np.isnan(first) or np.isnan(last) or first > last:
+        raise InputError(f"The 'bounds' of {name!r} must be a pair low <= high. Got {limit!r} instead.")
+    return first, last

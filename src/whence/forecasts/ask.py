@@ -1,0 +1,282 @@
+"""Asking for the nearest context in which a forecast crosses a value: the request, the search, and the re-check."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from whence.checks import names_in
+from whence.errors import InputError, InternalError
+from whence.explain.ask import LIMITS
+from whence.explain.missing import merged, sets_to_fill
+from whence.features import Schema
+from whence.features.relations import relation_texts
+from whence.features.space import Few, Space
+from whence.forecasts.crossing import SLACK, Crossing, Forecaster
+from whence.forecasts.sources import Sums
+from whence.models.base import Link
+from whence.question import Answer, Limits, Progress, Question
+from whence.search.forest.forecast_search import question_of
+from whence.util.json import to_plain
+
+__all__ = ["CrossingRequest", "explain"]
+
+
+@dataclass(frozen=True)
+class CrossingRequest:
+    """What a user asks for."""
+
+    context: Any
+    between: tuple[float, float]
+    fixed: Collection[str] = ()
+    bounds: Mapping[str, Any] | None = None
+    fill: Collection[str] = ()
+    relations: Any = ()
+    plausible: float | None = None
+    max_changes: int | None = None
+    time_limit: float | None = None
+    node_limit: int | None = None
+    tolerance: float = 1e-6
+    threads: int | None = None
+    on_progress: Callable[[Progress], Any] | None = None
+
+    def __post_init__(self) -> None:
+        for name, rule in LIMITS.items():
+            rule.check(name, getattr(self, name))
+        for name in ("fixed", "fill"):
+            object.__setattr__(self, name, names_in(name, getattr(self, name)))
+        relation_texts(self.relations)
+
+    def as_plain(self) -> dict[str, Any]:
+        """What is asked of a context besides its forecast, in plain values; only what differs from the default."""
+        said: dict[str, Any] = {
+            "fixed": sorted(self.fixed),
+            "bounds": {str(name): to_plain(limit) for name, limit in (self.bounds or {}).items()},
+        }
+        further = {
+            "relations": list(relation_texts(self.relations)),
+            "plausible": None if self.plausible is None else float(self.plausible),
+            "max_changes": None if self.max_changes is None else int(self.max_changes),
+        }
+        return said | {name: value for name, value in further.items() if value}
+
+    def few(self, space: Space) -> Few | None:
+        """How many features may change, where that rules out anything."""
+        features = int(space.feature.max()) + 1
+        return None if self.max_changes is None or self.max_changes >= features else Few(int(self.max_changes))
+
+    def check(self, ensemble: Forecaster, initial: pd.Series, space: Space) -> None:
+        """Refuse what does not go together."""
+        if self.plausible is not None and (
+            ensemble.schema_.lacks(ensemble.history) or ensemble.schema_.lacks(initial.to_frame().T)
+        ):
+            raise InputError(
+                "'plausible' needs a context and a history without missing numbers. Got some that are.",
+                parameter="plausible",
+            )
+        if self.few(space) is None:
+            return
+        if space.relations is not None:
+            raise InputError(
+                "'max_changes' must be left out where there are relations between features: what changes takes others "
+                f"with it. Got {space.relations.words}.",
+                parameter="max_changes",
+            )
+        if self.fill:
+            raise InputError(
+                "'fill' must be left out where few features may change: a number that is filled in has no value to "
+                f"stay at. Got {sorted(self.fill)}.",
+                parameter="fill",
+            )
+
+
+def explain(ensemble: Forecaster, request: CrossingRequest) -> Crossing:
+    """The nearest context in which the forecast lies where it was asked to."""
+    limits = Limits(request.time_limit, request.node_limit, request.on_progress)
+    schema = ensemble.schema_
+    initial = schema.row(request.context)
+    summed = ensemble.summed(initial)
+    wanted = _sums_of(request.between, ensemble.link)
+    sizes = [abs(end) for end in wanted if np.isfinite(end)]
+    tau = max(float(request.tolerance) * max([ensemble.size(), *sizes]), ensemble.least_tolerance())
+    related = schema.related(request.relations, ensemble.history)
+    space = schema.space(initial, request.fixed, request.bounds, relations=related)
+    request.check(ensemble, initial, space)
+    usual = None if request.plausible is None else ensemble.usual(float(request.plausible))
+    what, unit, model = ensemble.about()
+    draft = Crossing(
+        status="none",
+        initial=initial,
+        context=None,
+        changes=_changes(schema, space, initial, None),
+        distance=np.inf,
+        bound=np.inf,
+        between=request.between,
+        forecast_before=ensemble.forecast_of(initial),
+        forecast_after=None,
+        engine=ensemble.engine,
+        seconds=0.0,
+        nodes=0,
+        tolerance=tau,
+        kinds=schema.kinds(),
+        units=schema.units(),
+        asked=request.as_plain(),
+        what=what,
+        unit=unit,
+        model=model,
+    )
+
+    def answered(restricted: bool, limits: Limits) -> Crossing:
+        now = float(summed.sums(ensemble.seen(initial)[None, :])[0])
+        if wanted[0] - tau <= now <= wanted[1] + tau and (usual is None or usual.accepts(space.start)):
+            answer = Answer("already", space.start, 0.0, 0.0)
+        elif wanted[0] == np.inf or wanted[1] == -np.inf:
+            answer = Answer("none", None, np.inf, np.inf)
+        else:
+            return filled(restricted, limits)
+        return _completed(ensemble, summed, question_in(space, summed, limits), wanted, answer, draft)
+
+    def question_in(room: Space, trees: Sums, limits: Limits) -> Question:
+        few = request.few(room)
+        return question_of(trees, room, ensemble.input_map_, tau, limits, request.threads, usual, few)
+
+    def search(question: Question) -> Answer:
+        return ensemble.answer(question, wanted)
+
+    def filled(restricted: bool, limits: Limits) -> Crossing:
+        """The nearest answer, whatever is filled in for it."""
+        sets = sets_to_fill(schema, initial, request.fill, request.fixed if restricted else ())
+        made: dict[int, Sums] = {}
+
+        def questions() -> Iterator[Question]:
+            for names in sets:
+                room = schema.space(initial, request.fixed, request.bounds, restricted, related, names)
+                row = initial.copy()
+                for name in names:
+                    row[name] = schema.training_range(name)[0]
+                trees = ensemble.summed(row)
+                made[id(room)] = trees
+                yield question_in(room, trees, limits)
+
+        question, answer = merged(questions(), search)
+        return _completed(ensemble, made[id(question.space)], question, wanted, answer, draft)
+
+    found = answered(True, limits)
+    free = schema.space(initial, restricted=False, relations=related)
+    if found.status == "none" and not free.same_as(space) and limits.remaining > 0:
+        left = None if np.isinf(limits.remaining) else limits.remaining
+        inner = answered(False, Limits(left, request.node_limit, request.on_progress))
+        blocking = []
+        if inner.context is not None:
+            point = schema.encode_row(inner.context)
+            blocking = schema.restrictions_in_the_way(initial, point, request.fixed, request.bounds)
+        found = replace(found, unrestricted=inner, blocking=blocking)
+    return replace(found, seconds=limits.seconds)
+
+
+def _sums_of(between: tuple[float, float], link: Link) -> tuple[float, float]:
+    """The limits of the forecast as limits of the sum over the trees."""
+
+    def inverse(value: float) -> float:
+        if link == "identity":
+            return value
+        if value <= 0.0:
+            return -np.inf
+        if link == "log":
+            return float(np.log(value))
+        return np.inf if value >= 1.0 else float(np.log(value / (1.0 - value)))
+
+    return inverse(between[0]), inverse(between[1])
+
+
+def _completed(
+    ensemble: Forecaster,
+    summed: Sums,
+    question: Question,
+    wanted: tuple[float, float],
+    answer: Answer,
+    draft: Crossing,
+) -> Crossing:
+    """`draft` with the answer, confirmed by the model itself."""
+    space = question.space
+    common = {"status": answer.status, "nodes": answer.nodes, "distance": answer.distance, "bound": answer.bound}
+    if answer.point is None:
+        return replace(draft, **common)  # type: ignore[arg-type]
+    if answer.status == "already":
+        return replace(draft, **common, context=draft.initial, forecast_after=draft.forecast_before)  # type: ignore[arg-type]
+    schema = ensemble.schema_
+    context = schema.decode(answer.point, draft.initial, answer.cell, space.ends, space.days)
+    point = schema.encode_row(context)
+    size = max(1.0, float(np.abs(space.start).max()))
+    if not space.contains(point, slack=SLACK * size):
+        raise InternalError(f"The context found lies outside the allowed ones: {context.to_dict()}.")
+    distance = space.distance(point)
+    if abs(distance - answer.distance) > SLACK * size * max(1.0, float(space.weight.max())):
+        raise InternalError(f"The context found lies at distance {distance:.9g}, not at {answer.distance:.9g}.")
+    if question.plausible is not None and not question.plausible.accepts(point):
+        raise InternalError(f"The context found is less usual than was asked for: {context.to_dict()}.")
+    if question.few is not None and not question.few.accepts(space, point):
+        raise InternalError(f"More features change than was asked for: {context.to_dict()}.")
+    after = _confirmed(ensemble, summed, wanted, context, draft.tolerance)
+    proved = answer.status == "optimal" and answer.bound == answer.distance
+    changes = _changes(schema, space, draft.initial, context)
+    found = replace(
+        draft,
+        status=answer.status,
+        nodes=answer.nodes,
+        context=context,
+        changes=changes,
+        room=_room(schema, space, answer, set(changes["feature"])),
+        distance=distance,
+        bound=distance if proved else min(answer.bound, distance),
+        forecast_after=after,
+    )
+    return replace(found, status="already") if answer.status == "optimal" and distance == 0.0 else found
+
+
+def _confirmed(
+    ensemble: Forecaster, summed: Sums, wanted: tuple[float, float], context: pd.Series, tau: float
+) -> float:
+    """The model's own forecast in a context, which must be what the trees add up to, within the limits."""
+    total = float(summed.sums(ensemble.seen(context)[None, :])[0])
+    said, slack = ensemble.forecast_of(context), ensemble.precision()
+    ends = np.array([total - slack, total + slack])
+    if ensemble.link != "identity":
+        ends = np.exp(ends) if ensemble.link == "log" else 1.0 / (1.0 + np.exp(-ends))
+    rounding = 1e-6 * abs(said) + 1e-300
+    if not ends[0] - rounding <= said <= ends[1] + rounding:
+        raise InternalError(
+            f"The model forecasts {said:.9g} in the context found, where what was read of it adds up to {total:.9g}."
+        )
+    off = 1e-9 * max(1.0, abs(total))
+    if not wanted[0] - tau - off <= total <= wanted[1] + tau + off:
+        raise InternalError(f"The forecast is {said:.9g} in the context found, which is not what was asked for.")
+    return said
+
+
+def _changes(schema: Schema, space: Space, initial: pd.Series, context: pd.Series | None) -> pd.DataFrame:
+    rows = []
+    if context is not None:
+        distances = schema.by_feature(space.moved(schema.encode_row(context)))
+        before, after = (schema.feature_values(row, distances) for row in (initial, context))
+        rows = [(name, before[name], after[name], distance) for name, distance in distances.items()]
+    return pd.DataFrame(rows, columns=["feature", "from", "to", "distance"])
+
+
+def _room(schema: Schema, space: Space, answer: Answer, changed: set[str]) -> dict[str, tuple[float, float]]:
+    """Between which values every continuous feature that changes may be rounded: the forecast stays the same."""
+    if answer.cell is None:
+        return {}
+    offset, scale = schema.affine()
+    low = offset + scale * np.maximum(answer.cell[0], space.lower)
+    high = offset + scale * np.minimum(answer.cell[1], space.upper)
+    margin = 1e-9 * np.maximum(scale, np.abs(offset))
+    return {
+        name: (float(low[j] + margin[j]), float(high[j] - margin[j]))
+        for j, name in enumerate(schema.feature_of_coordinate())
+        if name in changed and space.levels[j] is None and low[j] + margin[j] < high[j] - margin[j]
+    }

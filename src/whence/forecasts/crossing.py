@@ -1,0 +1,268 @@
+"""The nearest context in which a forecast crosses a value: the result, confirmed by the model itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from json import dumps
+from typing import Any, Protocol
+
+import pandas as pd
+
+from whence.certificate.verify import Verification
+from whence.features import Schema
+from whence.features.space import Few
+from whence.forecasts.sources import Sums
+from whence.models.base import Link
+from whence.question import Answer, Question
+from whence.questions.result import CHANGED, intact_of
+from whence.report import forecast_pages as words
+from whence.report.document import scalar
+from whence.report.fingerprint import digest
+from whence.report.forecast_pages import CrossingDocument
+from whence.report.reading import document_from, loaded
+from whence.report.words import wrapped
+from whence.util.aliases import Floats, Status
+from whence.util.files import write_text
+from whence.util.json import number_from_plain, to_plain
+from whence.weights import InputMap
+from whence.weights.plausibility import Isolation
+
+__all__ = ["Crossing", "Forecaster"]
+
+#: Coordinates and distances may differ by this much between the search and the context it leads to.
+SLACK = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Crossing:
+    """Answer to "when would the forecast cross this value?".
+
+    Attributes
+    ----------
+    status : {"optimal", "already", "none", "time_limit", "interrupted"}
+        "optimal": the nearest context, proved. "already": the forecast is there as it is. "none": proved that there is
+        no such context. "time_limit", "interrupted": the best found, if any, and a bound.
+    context : Series or None
+        The nearest context, in the user's units.
+    changes : DataFrame
+        One row per feature that changes: feature, from, to, distance.
+    distance, bound : float
+        Distance found, and proved lower bound on the true optimum.
+    between : pair of float
+        Where the forecast had to be; infinite where there was no such limit.
+    forecast_before, forecast_after : float
+        The model's own forecast in the initial context and in `context`.
+    """
+
+    status: Status
+    initial: pd.Series
+    context: pd.Series | None
+    changes: pd.DataFrame
+    distance: float
+    bound: float
+    between: tuple[float, float]
+    forecast_before: float
+    forecast_after: float | None
+    what: str
+    unit: str
+    model: str
+    engine: str
+    seconds: float
+    nodes: int
+    tolerance: float
+    kinds: dict[str, str]
+    units: dict[str, str]
+    #: For continuous features that change: between these two values the forecast stays the same.
+    room: dict[str, tuple[float, float]] = field(default_factory=dict)
+    #: Restrictions that rule out every answer, where freeing them would help (status "none").
+    blocking: list[str] = field(default_factory=list)
+    #: The answer without the user's restrictions, where there is none with them.
+    unrestricted: Crossing | None = None
+    #: What was fixed and bounded.
+    asked: dict[str, Any] = field(default_factory=dict)
+    #: Whether the document from which it was read is as it was written; None where it was not read from one.
+    intact: bool | None = None
+
+    @property
+    def gap(self) -> float:
+        """Distance less bound: 0 where the answer is proved."""
+        return 0.0 if self.distance == self.bound else self.distance - self.bound
+
+    def __repr__(self) -> str:
+        return f"<Crossing {self.status} distance={self.distance:.6g} bound={self.bound:.6g}>"
+
+    def __str__(self) -> str:
+        return wrapped(self.text)
+
+    def _repr_html_(self) -> str:
+        return words.fragment(self)
+
+    @property
+    def text(self) -> str:
+        """The answer in sentences."""
+        return words.sentences(self)
+
+    def page(self, *, title: str = "What would change the forecast?", question: str = "") -> str:
+        """The text of the report that :meth:`to_html` writes."""
+        return words.page(self, title, question)
+
+    def to_html(self, path: Any, *, title: str = "What would change the forecast?", question: str = "") -> None:
+        """Write a self-contained report to `path`, under `title` and after a sentence that says what was asked."""
+        write_text(path, self.page(title=title, question=question), "a report")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The answer as plain dicts, lists, numbers and texts: strict JSON, with a fingerprint of all of it."""
+        document = self._document()
+        # What was changed must not become sound by being read and written once more.
+        return {**document, "fingerprint": "" if self.intact is False else digest(document)}
+
+    def _document(self) -> dict[str, Any]:
+        inner = self.unrestricted
+        return {
+            "schema": "whence/forecast/1",
+            "status": self.status,
+            "initial": {str(name): scalar(value) for name, value in self.initial.items()},
+            "context": None
+            if self.context is None
+            else {str(name): scalar(value) for name, value in self.context.items()},
+            "changes": [
+                {"feature": str(name), "from": scalar(before), "to": scalar(after), "distance": float(distance)}
+                for name, before, after, distance in self.changes.itertuples(index=False)
+            ],
+            **{name: to_plain(getattr(self, name)) for name in ("distance", "bound", "forecast_before")},
+            "forecast_after": to_plain(self.forecast_after),
+            "between": [to_plain(end) for end in self.between],
+            **{name: getattr(self, name) for name in ("what", "unit", "model", "engine", "seconds", "nodes")},
+            "tolerance": self.tolerance,
+            **{name: to_plain(getattr(self, name)) for name in ("kinds", "units", "room")},
+            "blocking": list(self.blocking),
+            "unrestricted": None if inner is None else inner._document(),
+            "question": self.asked,
+            "text": self.text,
+        }
+
+    def to_json(self, path: Any = None, indent: int | None = 2) -> str:
+        """The same as JSON text, which is also written to `path` where one is given."""
+        text = dumps(self.to_dict(), indent=indent, ensure_ascii=False, allow_nan=False)
+        if path is not None:
+            write_text(path, f"{text}\n", "an answer")
+        return text
+
+    @classmethod
+    def from_dict(cls, document: Any) -> Crossing:
+        """The answer that :meth:`to_dict` wrote; an InputError where it is none."""
+        held = document_from(document, CrossingDocument, "answer")
+        rows = [(one.feature, one.from_, one.to, one.distance) for one in held.changes]
+        context = None if held.context is None else pd.Series(held.context, dtype=object)
+        low, high = (number_from_plain(end) for end in held.between)
+        same = ("what", "unit", "model", "engine", "seconds", "nodes", "tolerance", "kinds", "units", "blocking")
+        return cls(
+            status=held.status,
+            initial=pd.Series(held.initial, dtype=object),
+            context=context,
+            changes=pd.DataFrame(rows, columns=["feature", "from", "to", "distance"]),
+            distance=number_from_plain(held.distance),
+            bound=number_from_plain(held.bound),
+            between=(low, high),
+            forecast_before=float(held.forecast_before),
+            forecast_after=None if held.forecast_after is None else float(held.forecast_after),
+            room={name: (ends[0], ends[1]) for name, ends in held.room.items()},
+            unrestricted=None if held.unrestricted is None else cls.from_dict(held.unrestricted),
+            asked=dict(held.question),
+            intact=intact_of(document),
+            **{name: getattr(held, name) for name in same},
+        )
+
+    @classmethod
+    def from_json(cls, source: Any) -> Crossing:
+        """The answer in a JSON text or in the file of that path; an InputError where there is none."""
+        return cls.from_dict(loaded(source, "answer"))
+
+    def verify(self, ensemble: Forecaster) -> Verification:
+        """Compare the forecasts and the distance with what a fitted `Ensemble` says now; nothing is searched."""
+        differences = [CHANGED] if self.intact is False else []
+        pairs = [(self.initial, self.forecast_before)]
+        if self.context is not None and self.forecast_after is not None:
+            pairs.append((self.context, self.forecast_after))
+        for context, said in pairs:
+            here = ensemble.forecast_of(ensemble.schema_.row(context))
+            if abs(here - said) > self.tolerance + 1e-6 * max(abs(here), abs(said)):
+                differences.append(f"The model forecasts {here:.9g} there. The explanation says {said:.9g}.")
+        if self.context is not None:
+            fixed, bounds = self.asked.get("fixed", ()), self.asked.get("bounds")
+            names = map(str, self.initial.index)
+            filled = [name for name in names if pd.isna(self.initial[name]) and not pd.isna(self.context[name])]
+            further = ensemble.schema_.related(self.asked.get("relations", ()), ensemble.history)
+            space = ensemble.schema_.space(self.initial, fixed, bounds, relations=further, filled=filled)
+            point = ensemble.schema_.encode_row(self.context)
+            if abs(space.distance(point) - self.distance) > SLACK * max(1.0, self.distance):
+                differences.append(
+                    f"The context lies at distance {space.distance(point):.9g}. The explanation says "
+                    f"{self.distance:.9g}."
+                )
+            if not space.contains(point, slack=SLACK):
+                differences.append("The context is not one that the restrictions allow.")
+            share, most = self.asked.get("plausible"), self.asked.get("max_changes")
+            if share is not None and not ensemble.usual(share).accepts(point):
+                differences.append("The context is less usual than was asked for.")
+            if most is not None and not Few(most).accepts(space, point):
+                differences.append("More features change than was asked for.")
+        return Verification(differences, ["Whether anything is nearer was not searched for again."])
+
+
+class Forecaster(Protocol):
+    """What is asked: a model, the features that it sees, and its trees, or its line, for a context."""
+
+    schema_: Schema
+    input_map_: InputMap
+
+    @property
+    def link(self) -> Link:
+        """What the model makes of the sum over its trees."""
+        ...
+
+    @property
+    def engine(self) -> str:
+        """What searches."""
+        ...
+
+    def about(self) -> tuple[str, str, str]:
+        """What is forecast, its unit, and the kind of the model."""
+        ...
+
+    def summed(self, context: pd.Series) -> Sums:
+        """What is searched, as it is for a context with these missing values."""
+        ...
+
+    def answer(self, question: Question, between: tuple[float, float]) -> Answer:
+        """The nearest context in which the sum lies between two numbers."""
+        ...
+
+    def seen(self, context: pd.Series) -> Floats:
+        """One context as the trees see it."""
+        ...
+
+    def forecast_of(self, context: pd.Series) -> float:
+        """The model's own forecast."""
+        ...
+
+    def precision(self) -> float:
+        """By how much the model's own sum may be off by its rounding."""
+        ...
+
+    def least_tolerance(self) -> float:
+        """By how much the sum may always miss what it is asked to be."""
+        ...
+
+    def size(self) -> float:
+        """The largest sum in the history."""
+        ...
+
+    @property
+    def history(self) -> pd.DataFrame:
+        """The past contexts."""
+        ...
+
+    def usual(self, share: float) -> Isolation:
+        """The contexts that are at least as usual as this share of the history."""
+        ...

@@ -1,0 +1,364 @@
+"""Asking a fitted model itself: the nearest context in which its forecast crosses a value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import pandas as pd
+
+from whence.errors import InputError, InputTypeError, NotFittedError
+from whence.features import Observed, Schema
+from whence.forecasts.ask import CrossingRequest, explain
+from whence.forecasts.crossing import Crossing
+from whence.forecasts.sources import AskedForecast, AskedLine, AskedTrees, LineOfPolicy, Sums
+from whence.models import FittedTrees, read
+from whence.models.base import Link
+from whence.models.layout import Layout, check_names, check_width
+from whence.models.lines import FittedLine
+from whence.models.pipelines import PipedTrees
+from whence.question import Answer, Progress, Question
+from whence.util.aliases import Floats
+from whence.util.frames import as_pandas, as_table
+from whence.util.json import finite, to_plain
+from whence.weights import InputMap
+from whence.weights.base import SeenColumn
+from whence.weights.forecast_weights import ForecastWeights
+from whence.weights.forecasters import LinearForecaster, TreeForecaster
+from whence.weights.plausibility import Isolation, Usual
+
+if TYPE_CHECKING:
+    from whence.policy import Policy
+
+__all__ = ["Ensemble", "limits_of"]
+
+
+class Ensemble:
+    """A fitted model, of trees or a line, whose forecast is asked about directly, without any decision.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted: a regressor or classifier of XGBoost, LightGBM or CatBoost, or a forest, decision tree,
+        GradientBoosting or HistGradientBoosting of scikit-learn; or a linear model of scikit-learn. Also as the last
+        step of a pipeline of scalers, selections and encoders of categories.
+    schema : Schema, optional
+        The features of a context; inferred from the history where it says nothing.
+    label : object, optional
+        For a model with several classes or outputs: the one whose score is asked about. For boosted trees and lines
+        that is the raw score before the probabilities are made of all of them, for forests the probability or the
+        output itself. With two classes, boosted trees and lines have one score, and the question is about the
+        probability of the second class; about that score where the model makes no probability of it.
+    unit : str
+        Unit of the forecast, for sentences.
+
+    Attributes
+    ----------
+    schema_ : Schema
+        The features with their ranges in the history.
+
+    Examples
+    --------
+    >>> import numpy as np, whence as wh
+    >>> from sklearn.ensemble import GradientBoostingRegressor
+    >>> X = np.linspace(0, 10, 50)[:, None]
+    >>> model = GradientBoostingRegressor(n_estimators=20, random_state=0).fit(X, 3 * X.ravel())
+    >>> why = wh.Ensemble(model).fit(X).explain([2.0], at_least=20)
+    >>> why.status, bool(model.predict(why.context.to_numpy(dtype=float)[None, :])[0] >= 20 - why.tolerance)
+    ('optimal', True)
+    """
+
+    schema_: Schema
+    input_map_: InputMap
+    _asked: AskedForecast
+    _what: str = ""
+    _usual: Usual | None = None
+
+    def __init__(self, model: Any, schema: Schema | None = None, label: Any = None, unit: str = "") -> None:
+        self.model, self.schema, self.label, self.unit = model, schema, label, unit
+        # A pipeline of one step is that step.
+        steps: Sequence[Any] = getattr(model, "steps", ())
+        found: FittedTrees | FittedLine | None = read(steps[0][1] if len(steps) == 1 else model)
+        if found is None or (isinstance(found, FittedTrees) and not found.trees):
+            found = PipedTrees.of(model) or FittedLine.of(model)
+        if found is None:
+            raise InputTypeError(
+                "'model' must be a fitted tree ensemble of scikit-learn, XGBoost, LightGBM or CatBoost, or a linear "
+                f"model of scikit-learn. Got {type(model).__name__} instead.",
+                parameter="model",
+            )
+        if schema is not None and not isinstance(schema, Schema):
+            raise InputTypeError(f"'schema' must be a Schema or None. Got {schema!r} instead.", parameter="schema")
+        self._read = found
+        labels = found.labels()
+        if (labels and label not in labels) or (not labels and label is not None):
+            named = ", ".join(repr(to_plain(one)) for one in labels)
+            known = f"one of {named}" if labels else "None: the model has one forecast"
+            raise InputError(f"'label' must be {known}. Got {label!r} instead.", parameter="label")
+        if isinstance(found, FittedTrees):
+            # What it cannot forecast, it should refuse at once.
+            found.forecast(label)
+
+    @classmethod
+    def of(cls, policy: Policy, outcome: str | None = None, unit: str = "") -> Ensemble:
+        """The forecast that a fitted policy with `ForecastWeights` makes of an outcome, to be asked about directly.
+
+        Parameters
+        ----------
+        policy : Policy
+            Fitted; its weights must be `ForecastWeights`.
+        outcome : str, optional
+            Which outcome; may be left out where there is one.
+        unit : str
+            Unit of the forecast, for sentences.
+
+        Examples
+        --------
+        >>> import numpy as np, whence as wh
+        >>> X, weights = np.linspace(0, 10, 60)[:, None], wh.ForecastWeights("boosted")
+        >>> policy = wh.Policy(wh.Newsvendor(1, 3), weights).fit(X, 20 + 3 * X)
+        >>> wh.Ensemble.of(policy).explain([2.0], at_least=40).status
+        'optimal'
+        """
+        weights = getattr(policy, "weights_", None)
+        if not isinstance(weights, ForecastWeights):
+            raise InputTypeError(
+                "'policy' must be a fitted Policy with ForecastWeights. "
+                f"Got {type(policy if weights is None else weights).__name__} instead.",
+                parameter="policy",
+            )
+        names = list(policy.outcome_names_)
+        if outcome is None and len(names) == 1:
+            outcome = names[0]
+        if outcome not in names:
+            raise InputError(
+                f"'outcome' must be one of {', '.join(map(repr, names))}. Got {outcome!r} instead.", parameter="outcome"
+            )
+        made, k = cls.__new__(cls), names.index(outcome)
+        made.schema, made.unit, made.label, made._what = policy.schema, unit, None, f"the forecast of {outcome}"
+        made.input_map_, made.schema_, made._history = policy.input_map_, policy.schema_, policy.X_
+        own = weights.forecaster_
+        if isinstance(own, TreeForecaster):
+            m, forecast, made.label = own.forecasts[k]
+            made.model, made._read = weights.models_[m], own.read[m]
+            made._asked = AskedTrees(own.read[m], forecast, made.label, own.layout, policy.schema_, own.inputs)
+            return made
+        assert isinstance(own, LinearForecaster)
+        source = LineOfPolicy(own, k, policy.schema_)
+        made.model = weights.models_[min(k, len(weights.models_) - 1)]
+        made._asked = AskedLine(source, source.line(), None, policy.schema_, policy.X_)
+        return made
+
+    def fit(self, X: Any) -> Self:
+        """Learn from past contexts `X` how far each feature ranges; the model stays as it is."""
+        X, found = as_pandas(X), self._read
+        # What a pipeline makes of missing numbers is not known.
+        missing = isinstance(found, FittedTrees) and not isinstance(found, PipedTrees) and found.takes_missing
+        table = as_table(X, "X", missing=missing)
+        if isinstance(X, pd.DataFrame) and all(isinstance(c, str) for c in X.columns):
+            check_names(found, list(table.columns))
+        schema = (self.schema or Schema()).fit(table, missing=missing, steps=False)
+        if schema.dated:
+            raise InputError(
+                "'schema' must have no dates for an Ensemble, which does not know them yet. Got some.",
+                parameter="schema",
+            )
+        inputs, columns = schema.levels_shown(table), schema.seen_columns()
+        if isinstance(found, PipedTrees):
+            check_width(found, len(columns))
+            found = found.in_columns(table, columns)
+        if isinstance(found, FittedTrees):
+            layout = Layout.of(found, [SeenColumn(*column) for column in columns])
+            asked = AskedTrees(found, found.forecast(self.label), self.label, layout, schema, inputs)
+            names = schema.feature_of_coordinate()
+            cuts = {name: asked.thresholds(names.index(name)) for name in schema.stepped()}
+            asked.schema = schema = schema.cut_at(cuts, True, found.single)
+            self._asked = asked
+        else:
+            check_width(found, len(columns))
+            self._asked = AskedLine(found, found.read(table, columns, inputs, self.label), self.label, schema, table)
+        offset, scale = schema.affine()
+        self.input_map_ = InputMap(np.arange(offset.size), scale, offset)
+        self.schema_, self._history, self._usual = schema, table, None
+        return self
+
+    def predict(self, X: Any) -> Floats:
+        """The model's own forecast, or the score of `label`, for every row of `X`."""
+        self._check_fitted()
+        return self._asked.predicted(as_table(as_pandas(X), "X", list(self.history.columns), missing=True))
+
+    def explain(
+        self,
+        context: Any,
+        *,
+        at_most: float | None = None,
+        at_least: float | None = None,
+        between: tuple[float, float] | None = None,
+        fixed: Collection[str] = (),
+        bounds: Mapping[str, Any] | None = None,
+        fill: Collection[str] = (),
+        relations: Sequence[str | Observed] = (),
+        plausible: float | None = None,
+        max_changes: int | None = None,
+        time_limit: float | None = None,
+        node_limit: int | None = None,
+        tolerance: float = 1e-6,
+        threads: int | None = None,
+        on_progress: Callable[[Progress], Any] | None = None,
+    ) -> Crossing:
+        """The nearest context in which the forecast is at most, at least, or between such values.
+
+        Parameters
+        ----------
+        context : Series, mapping, one-row table or 1-D array
+            Where to start.
+        at_most, at_least : float, optional
+            A limit of the forecast; give one of these two, or `between`.
+        between : pair of float, optional
+            Both limits.
+        fixed : collection of str
+            Features that must stay as they are.
+        bounds : mapping, optional
+            Feature name to (low, high), or to the categories allowed.
+        fill : collection of str
+            Features that may be filled in where they are missing, which counts 1 like another category; otherwise
+            what is missing stays so.
+        relations : list of str or observed
+            What must hold between features besides the schema's relations, such as ``"dew_point <= temperature"``.
+        plausible : float, optional
+            The context must be at least as usual as this share of the history, such as 0.1, by an isolation forest.
+        max_changes : int, optional
+            How many features may change at most; a category counts as one.
+        time_limit, node_limit : float, int, optional
+            When to stop with the best found so far and a bound.
+        tolerance : float
+            A forecast counts as within the limits if it misses them by at most this share of the largest one in the
+            history. Where the model has a link, such as log-odds, that is a share of what stands behind it.
+        threads : int, optional
+            Threads for one question, by default one. The proved distance does not depend on it.
+        on_progress : callable, optional
+            Called with a `Progress`; returning False stops the search.
+
+        Returns
+        -------
+        Crossing
+        """
+        self._check_fitted()
+        request = CrossingRequest(
+            context=context,
+            between=limits_of(at_most, at_least, between),
+            fixed=fixed,
+            bounds=bounds,
+            fill=fill,
+            relations=relations,
+            plausible=plausible,
+            max_changes=max_changes,
+            time_limit=time_limit,
+            node_limit=node_limit,
+            tolerance=tolerance,
+            threads=threads,
+            on_progress=on_progress,
+        )
+        return explain(self, request)
+
+    # ---- what an explanation is made from ------------------------------------------------------------
+
+    @property
+    def link(self) -> Link:
+        """What the model makes of the sum over its trees, or of its line: itself, its exponential, or a probability."""
+        return self._asked.link
+
+    @property
+    def engine(self) -> str:
+        """What searches."""
+        return self._asked.engine
+
+    def about(self) -> tuple[str, str, str]:
+        """What is forecast, its unit, and the kind of the model."""
+        found = getattr(self, "_read", None)
+        classes = found.classes if isinstance(found, FittedLine) else []
+        if self._what:
+            what = self._what
+        elif self.label is not None:
+            what = f"the score of {self.label!r}"
+        elif classes and self.link == "identity":
+            what = f"the score of {classes[-1]!r}"
+        else:
+            what = "the probability" if self.link == "logit" else "the forecast"
+        return what, self.unit, self._asked.kind
+
+    def summed(self, context: pd.Series) -> Sums:
+        """What is searched, where a context lacks what this one lacks."""
+        return self._asked.view(context)
+
+    def answer(self, question: Question, between: tuple[float, float]) -> Answer:
+        """The nearest context in which the sum, or the line, lies between two numbers."""
+        return self._asked.answer(question, between)
+
+    def seen(self, context: pd.Series) -> Floats:
+        """One context as it is searched."""
+        return self._asked.seen(context)
+
+    def forecast_of(self, context: pd.Series) -> float:
+        """The model's own forecast in one context."""
+        return self._asked.forecast_of(context)
+
+    def precision(self) -> float:
+        """By how much the model's own sum may be off by its rounding."""
+        return self._asked.precision()
+
+    def least_tolerance(self) -> float:
+        """By how much a sum may always miss what it is asked to be."""
+        return self._asked.least_tolerance()
+
+    def size(self) -> float:
+        """The largest sum in the history."""
+        return self._asked.size()
+
+    def past_range(self) -> tuple[float, float]:
+        """The smallest and the largest forecast of the history."""
+        return self._asked.range()
+
+    @property
+    def history(self) -> pd.DataFrame:
+        """The past contexts."""
+        return self._history
+
+    def usual(self, share: float) -> Isolation:
+        """The contexts that are at least as usual as this share of the history."""
+        if self._usual is None:
+            self._usual = Usual(self.schema_.encode(self._history))
+        return self._usual.at_least(share)
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "schema_"):
+            raise NotFittedError("This Ensemble is not fitted yet; call 'fit' with past contexts first.")
+
+
+def limits_of(at_most: Any, at_least: Any, between: Any) -> tuple[float, float]:
+    """The limits of the forecast, of which one kind is given."""
+    given = [
+        name
+        for name, value in (("at_most", at_most), ("at_least", at_least), ("between", between))
+        if value is not None
+    ]
+    if len(given) != 1:
+        raise InputError(
+            f"Give one of 'at_most', 'at_least' and 'between'. Got {', '.join(map(repr, given)) or 'none of them'}.",
+            parameter=given[1] if given else "at_most",
+        )
+    if between is not None:
+        ends = [finite(end) for end in between] if isinstance(between, tuple | list) and len(between) == 2 else []
+        if len(ends) != 2 or ends[0] is None or ends[1] is None or ends[0] > ends[1]:
+            raise InputError(
+                f"'between' must be a pair low <= high of numbers. Got {between!r} instead.", parameter="between"
+            )
+        return ends[0], ends[1]
+    value = finite(at_most if at_most is not None else at_least)
+    if value is None:
+        raise InputError(
+            f"{given[0]!r} must be a finite number. Got {at_most if at_most is not None else at_least!r} instead.",
+            parameter=given[0],
+        )
+    return (-np.inf, value) if at_most is not None else (value, np.inf)

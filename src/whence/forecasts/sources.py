@@ -1,0 +1,292 @@
+"""What a question about a forecast is put to: a sum over trees, or a line, with the model that it was read from."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import replace
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+import pandas as pd
+
+from whence.errors import InternalError
+from whence.features import Schema
+from whence.models import FittedTrees
+from whence.models.base import Forecast, Link
+from whence.models.layout import Layout
+from whence.models.lines import NEARLY, FittedLine, Line, typed_like
+from whence.question import Answer, Question
+from whence.search.forest.forecast_search import SummedTrees, crossing
+from whence.search.split import nearest_way_round
+from whence.util.aliases import Floats
+from whence.weights.forecasters import LinearForecaster
+
+__all__ = ["AskedForecast", "AskedLine", "AskedTrees", "LineOfPolicy", "Sums"]
+
+#: Half of the distance between 1 and the next float32, and the next float64.
+ROUNDING = {True: 6e-8, False: 1.2e-16}
+
+
+class Sums(Protocol):
+    """What stands behind a forecast, as a search sees it."""
+
+    def sums(self, X: Floats) -> Floats:
+        """A number for every row."""
+        ...
+
+
+class AskedForecast(ABC):
+    """A model's forecast, as a number behind a link, that can be searched.
+
+    Attributes
+    ----------
+    schema : Schema
+        The features, which may be replaced by the same with finer steps.
+    inputs : ndarray
+        Past contexts: numbers in their own units, and 0/1 per level of a category.
+    """
+
+    #: What searches it, as a certificate names it.
+    engine: ClassVar[str]
+
+    schema: Schema
+    inputs: Floats
+    _past: Floats
+
+    @property
+    @abstractmethod
+    def link(self) -> Link:
+        """What the model makes of the sum: itself, its exponential, or a probability."""
+
+    @property
+    @abstractmethod
+    def kind(self) -> str:
+        """What forecasts, in a few words."""
+
+    @abstractmethod
+    def view(self, context: pd.Series) -> Sums:
+        """What is searched, where a context lacks what this one lacks."""
+
+    @abstractmethod
+    def answer(self, question: Question, between: tuple[float, float]) -> Answer:
+        """The nearest context in which the sum lies between two numbers, either of which may be infinite."""
+
+    @abstractmethod
+    def predicted(self, table: pd.DataFrame) -> Floats:
+        """The model's own forecast of every row."""
+
+    @abstractmethod
+    def forecast_of(self, context: pd.Series) -> float:
+        """The model's own forecast in one context."""
+
+    @abstractmethod
+    def precision(self) -> float:
+        """By how much the model's own sum may be off by its rounding."""
+
+    def least_tolerance(self) -> float:
+        """By how much a sum may always miss what it is asked to be."""
+        return 0.0
+
+    def seen(self, context: pd.Series) -> Floats:
+        """One context as it is searched."""
+        return self.schema.levels_row(context)
+
+    def size(self) -> float:
+        """The largest sum in the history."""
+        return float(np.abs(self._past).max())
+
+    def range(self) -> tuple[float, float]:
+        """The smallest and the largest forecast of the history."""
+        past = self._linked(self._past)
+        return float(past.min()), float(past.max())
+
+    def _linked(self, sums: Floats) -> Floats:
+        """What the model makes of sums."""
+        if self.link == "log":
+            return np.exp(sums)
+        return 1.0 / (1.0 + np.exp(-sums)) if self.link == "logit" else sums
+
+
+class AskedTrees(AskedForecast):
+    """A forecast that is a sum over trees.
+
+    Parameters
+    ----------
+    read : FittedTrees
+        What was read of the model.
+    forecast : Forecast
+        Which of its trees add up to what.
+    label : object
+        What the model calls it, where it has several.
+    layout : Layout
+        Where its columns stand among those of the schema.
+    """
+
+    engine = "search (forecast)"
+
+    def __init__(
+        self, read: FittedTrees, forecast: Forecast, label: Any, layout: Layout, schema: Schema, inputs: Floats
+    ) -> None:
+        self.read, self.forecast, self.label, self.layout = read, forecast, label, layout
+        self.schema, self.inputs = schema, inputs
+        self._views: dict[frozenset[int], SummedTrees] = {}
+        self._past = self._sums_by_leaves(inputs)
+        self._check_read()
+
+    @property
+    def link(self) -> Link:
+        return self.forecast.link
+
+    @property
+    def kind(self) -> str:
+        return f"{self.read.kind}, {len(self.forecast.trees)} trees"
+
+    def view(self, context: pd.Series) -> SummedTrees:
+        gone = np.isnan(self.seen(context))
+        lacking = frozenset(j for j, place in enumerate(self.layout.places) if gone[place.at])
+        return self.laid(lacking)
+
+    def laid(self, lacking: frozenset[int] = frozenset()) -> SummedTrees:
+        """The trees with their values, with splits on some of the model's columns, which are missing, decided."""
+        if lacking not in self._views:
+            own = self.forecast
+            trees = self.layout.trees(self.read, lacking)
+            self._views[lacking] = SummedTrees([trees[t] for t in own.trees], own.values, own.offset, self.inputs)
+        return self._views[lacking]
+
+    def thresholds(self, column: int) -> Floats:
+        """Where a column is split."""
+        return np.concatenate([tree.threshold[tree.feature == column] for tree in self.laid().trees])
+
+    def answer(self, question: Question, between: tuple[float, float]) -> Answer:
+        if question.space.circles:
+            return nearest_way_round(question, lambda one: crossing(one, between))
+        return crossing(question, between)
+
+    def predicted(self, table: pd.DataFrame) -> Floats:
+        return self.read.predicted(self.layout.model_rows(self.schema.levels_shown(table)), self.label)
+
+    def forecast_of(self, context: pd.Series) -> float:
+        rows = self.layout.model_rows(self.schema.levels_row(context)[None, :])
+        return float(self.read.predicted(rows, self.label)[0])
+
+    def precision(self) -> float:
+        # It adds up float32, or float64, one tree after the other.
+        largest = [float(np.abs(own).max()) for own in self.forecast.values]
+        total = abs(self.forecast.offset) + sum(largest)
+        return ROUNDING[self.read.single] * (len(largest) + 2) * total
+
+    def _sums_by_leaves(self, X: Floats) -> Floats:
+        """What the library's trees add up to, for rows with missing values too."""
+        rows = self.layout.model_rows(X)
+        if self.read.single:
+            rows = rows.astype(np.float32).astype(np.float64)
+        total = np.full(len(rows), self.forecast.offset)
+        for t, values in zip(self.forecast.trees, self.forecast.values, strict=True):
+            total += values[self.read.trees[t].apply(rows)]
+        return total
+
+    def _check_read(self) -> None:
+        """The trees that are searched must add up to what the model forecasts, for every past context."""
+        sums = self._linked(self._past)
+        own = self.read.predicted(self.layout.model_rows(self.inputs), self.label)
+        slack = max(self.precision(), 1e-9 * float(np.abs(own).max())) + 2e-6 * np.abs(own)
+        if not (np.abs(own - sums) <= slack).all():
+            worst = int(np.argmax(np.abs(own - sums)))
+            raise InternalError(
+                f"The trees read from the {self.read.kind} model add up to {sums[worst]:.9g} for row {worst} of 'X', "
+                f"for which it forecasts {own[worst]:.9g}: its objective may be one that is not known here."
+            )
+
+
+class LineOfPolicy:
+    """The forecast that a policy makes of one outcome by a line."""
+
+    kind = "a line"
+    link: Link = "identity"
+
+    def __init__(self, forecaster: LinearForecaster, outcome: int, schema: Schema) -> None:
+        self.forecaster, self.outcome, self.schema = forecaster, outcome, schema
+
+    def line(self) -> Line:
+        """The line itself."""
+        own, k = self.forecaster, self.outcome
+        return Line(own.coefficients[k : k + 1], own.intercepts[k : k + 1], own.inputs)
+
+    def predicted(self, table: pd.DataFrame, label: Any = None) -> Floats:
+        """What the models themselves say of every row."""
+        found: Floats = self.forecaster.said(self.schema.levels_shown(table))[:, self.outcome]
+        return found
+
+
+class AskedLine(AskedForecast):
+    """A forecast that is a line.
+
+    Parameters
+    ----------
+    source : FittedLine or LineOfPolicy
+        The model itself.
+    line : Line
+        What was read of it.
+    history : DataFrame
+        Past contexts.
+    """
+
+    engine = "integer program (forecast)"
+
+    def __init__(
+        self, source: FittedLine | LineOfPolicy, line: Line, label: Any, schema: Schema, history: pd.DataFrame
+    ) -> None:
+        self.source, self.line, self.label = source, line, label
+        self.schema, self.inputs, self.history = schema, line.inputs, history
+        self._past = line.sums(line.inputs)
+
+    @property
+    def link(self) -> Link:
+        return self.source.link
+
+    @property
+    def kind(self) -> str:
+        return f"{self.source.kind} through {self.line.coefficients.shape[1]} columns"
+
+    def view(self, context: pd.Series) -> Line:
+        return self.line
+
+    def answer(self, question: Question, between: tuple[float, float]) -> Answer:
+        # Only where a line is asked about must the solver be there.
+        from whence.milp.line_program import within_band
+
+        low, high = between
+        rounding = self.line.precision()
+        found = within_band(question, (low - rounding, high + rounding))
+        # A line always stops at its limit: what misses that by the tolerance counts where nothing else does.
+        if found.status == "none" and question.tau > rounding:
+            found = within_band(question, (low - question.tau, high + question.tau))
+        one_sided = np.isinf(low) or np.isinf(high)
+        return replace(found, cell=_beyond(question, found.point)) if one_sided and found.point is not None else found
+
+    def predicted(self, table: pd.DataFrame) -> Floats:
+        return self.source.predicted(typed_like(table, self.history), self.label)
+
+    def forecast_of(self, context: pd.Series) -> float:
+        return float(self.predicted(context.to_frame().T)[0])
+
+    def precision(self) -> float:
+        # The model takes its sums in another order, and may scale its columns first.
+        return 10.0 * self.line.precision() + NEARLY * self.size()
+
+    def least_tolerance(self) -> float:
+        return 2.0 * self.line.precision()
+
+
+def _beyond(question: Question, point: Floats) -> tuple[Floats, Floats] | None:
+    """Where a line keeps a single limit: what has moved to reach it may move on, as far as it is allowed to."""
+    space = question.space
+    if space.relations is not None or question.plausible is not None or space.circles:
+        return None
+    low, high = point.copy(), point.copy()
+    for j in np.flatnonzero(point != space.start).tolist():
+        for first, last in space.pieces(j) if space.levels[j] is None else ():
+            if first <= point[j] <= last:
+                low[j], high[j] = (point[j], last) if point[j] > space.start[j] else (first, point[j])
+    return low, high

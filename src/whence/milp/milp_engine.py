@@ -1,0 +1,371 @@
+"""The paper's integer programs as an engine: build, solve, check, cut, again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from whence.checks import FLAG, at_least, one_of, whole
+from whence.engines import Engine, check_pooled, check_reliance, part_of
+from whence.errors import InputError
+from whence.milp.axes import add_few
+from whence.milp.criterion_rows import Criterion, add_dual, check_dual, criterion_of
+from whence.milp.isolation import Plausibility
+from whence.milp.model import Columns, Linear, Model, Program, Row
+from whence.milp.relation_rows import add_relations
+from whence.milp.set_program import about_set, check_set, set_criterion
+from whence.milp.solvers import SOLVERS, solver_named
+from whence.milp.solvers.base import Interrupts, Outcome, Solver, SolverSettings
+from whence.milp.solvers.highs import Highs
+from whence.milp.weighting import WAYS, Weighting
+from whence.problems._minimise import OutOfTime
+from whence.question import Answer, Limits, Progress, Question
+from whence.util.aliases import Floats, Status
+from whence.weights import Weights
+from whence.weights.base import Box
+from whence.weights.plausibility import Isolation
+
+__all__ = ["NAMES", "IntegerProgram", "Options"]
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of the integer programs."""
+
+    solver: str = "highs"
+    #: How an absolute explanation is found: by an outer loop of solves and cuts, by cuts within one solve ("lazy"), or
+    #: by the dual of a linear decision problem.
+    method: str = "iterative"
+    #: Relative gap at which a solution counts as optimal; 0 for the exact optimum.
+    mip_gap: float = 0.0
+    threads: int | None = None
+    log: bool = False
+    #: Whether HiGHS must find the same optimum in two ways before it is believed; it is not always right.
+    confirm: bool = True
+    w_max: str = "sample"
+    #: Whether a better plan met on the way also becomes a row of its own, besides the region that is cut off.
+    valid_inequality: bool = True
+    plausibility: Any = None
+    #: For ``method="dual"``: the polytope of plans, the cost vectors (one per past observation), the alternative.
+    linear: Any = None
+
+    @classmethod
+    def of(cls, question: Question) -> Options:
+        """The options in ``question.options``, checked."""
+        given = {"threads": question.threads, **question.options}
+        given = {name: value for name, value in given.items() if value is not None}
+        unknown = [name for name in given if name not in cls.__dataclass_fields__]
+        if unknown:
+            known = ", ".join(map(repr, NAMES))
+            raise InputError(
+                f"An option of engine='milp' must be one of {known}. Got {unknown[0]!r} instead.", parameter=unknown[0]
+            )
+        if isinstance(question.plausible, Isolation):
+            given.setdefault("plausibility", Plausibility(question.plausible.forest, question.plausible.score))
+        options = cls(**given)
+        if options.method == "dual" and question.kind == "absolute" and question.linear is not None:
+            options = replace(options, linear=question.linear())
+        options._check()
+        return options
+
+    def _check(self) -> None:
+        rules = {
+            "solver": one_of(*SOLVERS),
+            "method": one_of("iterative", "lazy", "dual"),
+            "w_max": one_of(*WAYS),
+            **dict.fromkeys(("log", "confirm", "valid_inequality"), FLAG),
+            "mip_gap": at_least(0, "a float >= 0"),
+            "threads": whole(1).or_none(),
+        }
+        for name, rule in rules.items():
+            if not rule.fits(getattr(self, name)):
+                raise self._refused(name, rule.wanted)
+
+    def _refused(self, name: str, wanted: str) -> InputError:
+        text = f"The {name!r} parameter must be {wanted}. Got {getattr(self, name)!r} instead."
+        return InputError(text, parameter=name)
+
+    def check_ability(self, solver: Solver, question: Question) -> None:
+        """Refuse what the solver cannot do."""
+        if self.method == "lazy" and question.kind == "absolute" and not solver.takes_rows:
+            wanted = f"'iterative' or 'dual' with solver={solver.name!r}, which has no lazy constraints"
+            raise self._refused("method", wanted)
+        if self.threads not in (None, 1) and not solver.takes_threads:
+            raise self._refused("threads", f"1 or None with solver={solver.name!r}")
+
+
+#: The options that a user can give; the threads are those of the question.
+NAMES = tuple(name for name in Options.__dataclass_fields__ if name not in ("linear", "threads"))
+
+
+#: Seconds between two reports of progress from within a solver.
+PACE = 0.05
+
+#: Coordinates that differ by no more are written alike, where the weights are not constant on boxes.
+ROUNDING = 1e-12
+
+#: Sets of flow variables kept ready for the rivals that a lazy CVaR model meets.
+RESERVED = 5
+
+
+class IntegerProgram(Engine):
+    """The integer programs of the paper, carried by any solver that is installed."""
+
+    name: ClassVar[str] = "milp"
+    words: ClassVar[str] = "the integer program"
+    options: ClassVar[tuple[str, ...]] = NAMES
+
+    def label(self, weights: Weights, options: Mapping[str, Any]) -> str:
+        """Which solver carries it."""
+        return f"milp ({options.get('solver') or Options.solver})"
+
+    def check(self, question: Question) -> None:
+        """Refuse options that are unknown or do not fit together, and solvers that are not installed."""
+        part_of(question.weights, self.name)
+        if question.plans is not None:
+            check_set(question)
+        if question.confidence:
+            raise InputError(
+                "'confidence' and 'holds' are for the search: the integer program cannot express them.",
+                parameter="confidence",
+            )
+        check_pooled(question, self.name)
+        check_reliance(question)
+        _prepared(question)
+
+    def answer(self, question: Question) -> Answer:
+        """Solve until a context passes the test.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import whence as wh
+        >>> X = np.linspace(0, 1, 20)[:, None]
+        >>> policy = wh.Policy(wh.Newsvendor(1.0, 4.0), wh.ForestWeights(n_trees=5, random_state=0)).fit(X, 10 * X)
+        >>> policy.explain(X[2], instead=policy.decide(X[15]), engine="milp").status
+        'optimal'
+        """
+        prepared = _prepared(question)
+        try:
+            run = _Run(question, *prepared)
+        except OutOfTime:
+            # Some sets of plans are solved for every leaf before there is a model.
+            return Answer("time_limit", None, np.inf, 0.0)
+        return run.answer()
+
+    def accepts(self, question: Question, point: Floats) -> bool:
+        """Whether the isolation forest, where one is given, takes the context for plausible."""
+        plausibility = Plausibility.of(question.options.get("plausibility"), point.size)
+        return plausibility is None or plausibility.accepts(point)
+
+
+def _prepared(question: Question) -> tuple[Options, Solver]:
+    """Options and solver of `question`, or one sentence on what is unknown, missing or does not fit together."""
+    options = Options.of(question)
+    solver = solver_named(options.solver, options.confirm)
+    options.check_ability(solver, question)
+    if question.kind == "absolute" and options.method == "dual":
+        check_dual(question, options.linear)
+    return options, solver
+
+
+@dataclass
+class _Run:
+    """One question on its way through a solver."""
+
+    question: Question
+    options: Options
+    solver: Solver
+    model: Model = field(default_factory=Model)
+    nodes: int = 0
+    cuts: int = 0
+    lower: float = 0.0
+    interrupts: Interrupts = field(default_factory=Interrupts)
+
+    def __post_init__(self) -> None:
+        if self.question.plans is not None:
+            self.question = about_set(self.question)
+        question, options = self.question, self.options
+        self.plausibility = Plausibility.of(options.plausibility, question.space.start.size)
+        more = [] if self.plausibility is None else self.plausibility.splits()
+        self.weighting: Weighting = part_of(question.weights, IntegerProgram.name)(self.model, question, more)
+        if self.plausibility is not None:
+            self.plausibility.add(self.model, self.weighting.axes)
+        self.changed: Columns | None = None
+        if question.few is not None:
+            self.changed = add_few(self.model, question.space, self.weighting.axes, question.few)
+        if question.space.relations is not None:
+            add_relations(self.model, self.weighting.axes, question.space.relations)
+        self.criterion: Criterion
+        if question.plans is not None:
+            self.criterion = set_criterion(self.model, self.weighting, question, options.w_max)
+        else:
+            self.criterion = criterion_of(self.model, self.weighting, question, options.w_max)
+        for row in self.criterion.against(question.rival_decision):
+            self.model.add(row)
+        self.lazy = question.kind == "absolute" and options.method == "lazy"
+        if self.lazy:
+            # No variables can be added while a solver runs.
+            self.criterion.reserve(RESERVED)
+        if question.kind == "absolute" and options.method == "dual":
+            add_dual(self.model, self.weighting, question, options.linear)
+        self._refused: set[bytes] = set()
+
+    def answer(self) -> Answer:
+        """Solve until a context passes the test, none is left, or a limit is reached."""
+        try:
+            return self._solved()
+        except KeyboardInterrupt:
+            return self._result("interrupted", None, self.lower)
+        except OutOfTime:
+            return self._result("time_limit", None, self.lower)
+
+    def _solved(self) -> Answer:
+        while True:
+            program = self.model.program()
+            if self.question.limits.remaining <= 0:
+                return self._result("time_limit", None, self.lower)
+            outcome = self._outcome(program)
+            self.nodes += outcome.nodes
+            if outcome.status == "infeasible":
+                return self._result("none", None, np.inf)
+            self.lower = max(self.lower, outcome.bound)
+            found = outcome.values
+            context, refused = (None, []) if found is None else self._judge(program, found)
+            if context is not None and outcome.status == "optimal":
+                return self._result("optimal", context, np.inf if self.options.mip_gap == 0 else self.lower)
+            for row in refused:
+                self.model.add(row)
+            stop = self.question.limits.reached(self.nodes, np.inf, self.lower) if context is None else None
+            if outcome.status != "optimal" or stop is not None:
+                status: Status = "interrupted" if "interrupted" in (outcome.status, stop) else "time_limit"
+                return self._result(status, context, self.lower)
+
+    def _outcome(self, program: Program) -> Outcome:
+        """How the solver ended; where Ctrl-C was pressed on the way, interrupted."""
+        with self.interrupts.kept():
+            outcome = self.solver.solve(program, self._settings(), lazy=self._refusals if self.lazy else None)
+        if self.interrupts.failure is not None:
+            raise self.interrupts.failure
+        if not self.interrupts.stopped:
+            return outcome
+        bound = outcome.bound if np.isfinite(outcome.bound) else self.lower
+        return replace(outcome, status="interrupted", bound=bound)
+
+    def _result(self, status: Status, context: Floats | None, bound: float) -> Answer:
+        distance = np.inf if context is None else self.question.space.distance(context)
+        cell = None if context is None else self._plausible_cell(context)
+        return Answer(status, context, distance, min(bound, distance), self.nodes, self.cuts, cell)
+
+    def _plausible_cell(self, point: Floats) -> Box | None:
+        """Where contexts must be plausible, the allowed part of the cell in which they are."""
+        if self.plausibility is None:
+            return None
+        weights, inputs, space = self.question.weights, self.question.inputs, self.question.space
+        own = weights.cell(point, inputs.row(point), inputs) or (point - ROUNDING, point + ROUNDING)
+        inner = self.plausibility.cell(point)
+        low, high = np.maximum(own[0], inner[0]), np.minimum(own[1], inner[1])
+        return np.maximum(low, np.minimum(space.lower, point)), np.minimum(high, np.maximum(space.upper, point))
+
+    def _judge(self, program: Program, x: Floats) -> tuple[Floats | None, list[Row]]:
+        """The context found at `x` where it is an explanation; otherwise the rows that rule it out."""
+        x = _settled(program, x)
+        context = self._context(x)
+        weights = self.weighting.confirmed(context)
+        plausible = self.plausibility is None or self.plausibility.accepts(context)
+        few = self.question.few
+        plausible &= few is None or few.accepts(self.question.space, context)
+        relations = self.question.space.relations
+        plausible &= relations is None or relations.keeps(context)
+        if not plausible or weights is None or not np.array_equal(weights, self.weighting.chosen(x)):
+            # Only feasible within the solver's tolerance: these binaries lead nowhere.
+            return None, [_other_binaries(program, x)]
+        refused = self._test(x, weights)
+        return (None, refused) if refused else (context, [])
+
+    def _context(self, x: Floats) -> Floats:
+        """The context at `x`; features that may not change are at the start to the last digit."""
+        context, space = self.weighting.context(x), self.question.space
+        if self.changed is None or self.question.few is None:
+            return context
+        stays = x[self.changed] < 0.5
+        stays[list(self.question.few.free)] = False
+        return np.where(stays[space.feature], space.start, context)
+
+    def _refusals(self, x: Floats) -> list[Row]:
+        """For the solver's callback: the rows that rule out the solution `x`, none where it may stand."""
+        return self._test(x, self.weighting.chosen(x))
+
+    def _test(self, x: Floats, weights: Floats) -> list[Row]:
+        question = self.question
+        if question.kind == "relative":
+            return [] if self._holds(weights) else [self.weighting.leave(x)]
+        rows = [self.weighting.leave(x)]
+        if weights.tobytes() in self._refused:
+            return rows
+        rival = question.rival(weights)
+        if rival is None:
+            return []
+        self._refused.add(weights.tobytes())
+        self.cuts += 1
+        if self.options.valid_inequality and (self.criterion.spare() or not self.lazy):
+            rows += self.criterion.against(rival)
+        return rows
+
+    def _holds(self, weights: Floats) -> bool:
+        question = self.question
+        if question.plans is None:
+            return question.holds(weights)
+        cost = question.risk.of(question.plans.best(weights), weights)
+        return bool(cost <= question.risk.of(question.rival_decision, weights) + question.tau)
+
+    def _settings(self) -> SolverSettings:
+        limits, options = self.question.limits, self.options
+        node_limit = None if limits.node_limit is None else max(limits.node_limit - self.nodes, 0)
+        return SolverSettings(
+            limits.remaining, node_limit, options.mip_gap, options.threads, options.log, self._reporter(limits)
+        )
+
+    def _reporter(self, limits: Limits) -> Callable[[int, float, float], bool]:
+        """Reports progress from within a solver, not too often; also lets Python take notice of Ctrl-C."""
+        tell = limits.on_progress
+        before, told = self.nodes, time.perf_counter()
+        settled = self.question.kind == "relative"
+
+        def report(nodes: int, value: float, bound: float) -> bool:
+            nonlocal told
+            if self.interrupts.wanted:
+                return False
+            if tell is None or time.perf_counter() - told < PACE:
+                return True
+            told = time.perf_counter()
+            best = value if settled and value < 1e20 else np.inf
+            try:
+                return tell(Progress(before + nodes, best, max(self.lower, bound), limits.seconds)) is not False
+            except BaseException as failure:  # The solver's own code lies between here and the caller.
+                self.interrupts.keep(failure)
+                return False
+
+        return report
+
+
+def _settled(program: Program, x: Floats) -> Floats:
+    """`x` with whole binaries, and the rest as near as these allow."""
+    whole = np.where(program.integer, np.round(x), x)
+    if not program.integer.any() or bool(np.isin(program.cost.nonzero()[0], program.integer.nonzero()[0]).all()):
+        return whole
+    lower = np.where(program.integer, whole, program.lower)
+    upper = np.where(program.integer, whole, program.upper)
+    outcome = Highs(confirm=False).solve(program.with_bounds(lower, upper, relaxed=True), SolverSettings())
+    return whole if outcome.values is None else np.where(program.integer, whole, outcome.values)
+
+
+def _other_binaries(program: Program, x: Floats) -> Row:
+    """At least one binary variable must differ from its value in `x`."""
+    binaries = np.flatnonzero(program.integer)
+    sign = np.where(x[binaries] > 0.5, -1.0, 1.0)
+    return Row(Linear(binaries, sign, float(np.count_nonzero(sign < 0))), 1.0, np.inf)

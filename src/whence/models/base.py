@@ -1,0 +1,182 @@
+"""What is read from a fitted ensemble of any library."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from whence.models.tree_arrays import RawTree
+from whence.util.aliases import Floats
+
+__all__ = ["FittedTrees", "Forecast", "Link", "nested"]
+
+#: What a model makes of the sum over its trees: itself, its exponential, or a probability.
+Link = Literal["identity", "log", "logit"]
+
+
+@dataclass(frozen=True, eq=False)
+class Forecast:
+    """One number that a model forecasts as a sum over its trees: an offset and a value of every leaf.
+
+    Attributes
+    ----------
+    trees : list of int
+        The trees that count, by their number.
+    values : list of ndarray
+        For each of them, the value of every node (only those of leaves are of use).
+    offset : float
+        What is added.
+    link : {"identity", "log", "logit"}
+        The forecast is the sum, its exponential, or the probability whose log-odds it is.
+    """
+
+    trees: list[int]
+    values: list[Floats]
+    offset: float
+    link: Link = "identity"
+
+
+class FittedTrees(ABC):
+    """The trees of a fitted model, and how the model itself uses them.
+
+    Attributes
+    ----------
+    model : object
+        The fitted model.
+    trees : list of RawTree
+        Its trees.
+    n_features : int
+        Columns that it has seen.
+    names : list of str or None
+        Their names, where it knows them.
+    categories : dict from int to list
+        For columns that it takes for categories: their values, in the order of its codes.
+    single : bool
+        Whether it compares numbers as float32.
+    takes_missing : bool
+        Whether a number may be missing.
+    kind : str
+        What it is, in a few words.
+    """
+
+    single: ClassVar[bool] = True
+    takes_missing: ClassVar[bool] = True
+    kind: ClassVar[str] = "trees"
+
+    model: Any
+    trees: list[RawTree]
+    n_features: int
+    names: list[str] | None = None
+    categories: dict[int, list[Hashable]]
+
+    @classmethod
+    @abstractmethod
+    def of(cls, fitted: Any) -> Self | None:
+        """What is read of a model; None where it is none of this library's that has trees."""
+
+    @abstractmethod
+    def leaves(self, X: Floats) -> NDArray[np.int64]:
+        """Leaf, as a node of `trees`, of every row in every tree: by the model itself where it tells them.
+
+        Categories are codes; NaN is missing and a negative code unknown.
+        """
+
+    def counted(self, leaves: NDArray[np.int64], mass: Floats | None = None) -> NDArray[np.bool_] | None:
+        """Which past observations count in which tree, of shape (trees, n), where the model says so by itself.
+
+        `leaves` are those of the past observations, and `mass` what each of them counts for, where they do not count
+        alike. None where all of them count in every tree.
+        """
+        return None
+
+    def codes(self, column: int, levels: Sequence[Hashable]) -> tuple[int | None, ...]:
+        """The codes of categories of a column; None for one that the model does not know."""
+        known = {level: code for code, level in enumerate(self.categories[column])}
+        return tuple(known.get(level) for level in levels)
+
+    def labels(self) -> list[Any]:
+        """What a model with several scores calls them: its classes; empty where there is one number to forecast."""
+        return []
+
+    @abstractmethod
+    def forecast(self, label: Any = None) -> Forecast:
+        """The number that the model forecasts, or the score of one of its classes, as a sum over its trees."""
+
+    @abstractmethod
+    def predicted(self, X: Floats, label: Any = None) -> Floats:
+        """The same by the model itself, for every row."""
+
+    def table(self, X: Floats) -> Any:
+        """Rows as the model takes them: an array, or a table where it knows names or categories."""
+        if not self.categories:
+            return X if self.names is None else pd.DataFrame(X, columns=self.names)
+        columns: dict[str, Any] = {}
+        for j in range(self.n_features):
+            name = f"x{j}" if self.names is None else self.names[j]
+            columns[name] = X[:, j]
+            if j in self.categories:
+                codes = np.where(np.isnan(X[:, j]), -1, X[:, j]).astype(np.int64)
+                columns[name] = pd.Categorical.from_codes(codes, categories=pd.Index(self.categories[j]))
+        return pd.DataFrame(columns)
+
+
+def nested(root: Any, children: Any, split: Any) -> tuple[RawTree, list[Any]]:
+    """A tree that a library gives as objects within objects, and its leaves in the order in which they were met.
+
+    Parameters
+    ----------
+    root : object
+        The outermost one.
+    children : callable
+        Gives the left and the right object of an inner one, None for a leaf.
+    split : callable
+        Gives feature, threshold, whether missing values go left, and the set of codes that go left (None for numbers)
+        of an inner one; the value of a leaf.
+    """
+    feature: list[int] = []
+    threshold: list[float] = []
+    links: list[list[int]] = [[], []]
+    missing: list[bool] = []
+    value: list[float] = []
+    sets: dict[int, frozenset[int]] = {}
+    leaves: list[Any] = []
+    todo: list[tuple[Any, int, int]] = [(root, -1, 0)]
+    while todo:
+        item, parent, side = todo.pop()
+        at = len(feature)
+        if parent >= 0:
+            links[side][parent] = at
+        both = children(item)
+        for link in links:
+            link.append(-1)
+        if both is None:
+            feature.append(-1)
+            threshold.append(-2.0)
+            missing.append(False)
+            value.append(float(split(item)))
+            leaves.append((at, item))
+            continue
+        column, cut, to_left, codes = split(item)
+        feature.append(int(column))
+        threshold.append(float(cut))
+        missing.append(bool(to_left))
+        value.append(0.0)
+        if codes is not None:
+            sets[at] = frozenset(codes)
+        todo += [(both[1], at, 1), (both[0], at, 0)]
+    tree = RawTree(
+        np.array(feature, dtype=np.int64),
+        np.array(threshold, dtype=np.float64),
+        np.array(links[0], dtype=np.int64),
+        np.array(links[1], dtype=np.int64),
+        np.array(missing, dtype=np.bool_),
+        np.array(value, dtype=np.float64),
+        sets,
+    )
+    return tree, leaves

@@ -1,0 +1,280 @@
+"""Fitted linear models, alone or behind steps that leave them lines: what they forecast, read from what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+
+from whence.errors import InputError
+from whence.models.base import Link
+from whence.util.aliases import Floats
+
+__all__ = ["NEARLY", "FittedLine", "Line", "check_steps", "probes", "typed_like"]
+
+#: Share of the largest forecast by which a line may miss what a model says.
+NEARLY = 1e-9
+#: Share of a sum of products, for each of them, by which rounding may change it.
+ROUNDING = 4e-16
+#: Steps of a pipeline that are linear in numbers, or know categories only by what each of them adds.
+STEPS = {
+    *("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler", "PCA", "TruncatedSVD", "SimpleImputer"),
+    *("OneHotEncoder", "OrdinalEncoder", "TargetEncoder", "VarianceThreshold", "SelectKBest", "SelectPercentile"),
+    *("SelectFromModel", "RFE", "RFECV", "SequentialFeatureSelector"),
+}
+#: Regressors that forecast the exponential of a line.
+EXPONENTIAL = ("PoissonRegressor", "GammaRegressor")
+#: Where in the range of a number it is looked whether a model is a line.
+PLACES = (0.0, 0.3, 0.5, 0.8, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """A forecast that is a line through the numbers and the 0/1 columns of categories that searches see.
+
+    Attributes
+    ----------
+    coefficients : ndarray of shape (1, columns)
+        One row.
+    intercepts : ndarray of shape (1,)
+        One number.
+    inputs : ndarray of shape (n, columns)
+        Past contexts.
+    """
+
+    coefficients: Floats
+    intercepts: Floats
+    inputs: Floats
+
+    @property
+    def forecaster(self) -> Self:
+        """What forecasts: itself."""
+        return self
+
+    def forecast(self, X: Floats) -> Floats:
+        """The forecast of every row, as one column."""
+        found: Floats = X @ self.coefficients.T + self.intercepts
+        return found
+
+    def sums(self, X: Floats) -> Floats:
+        """The same as an array."""
+        found: Floats = self.forecast(X)[:, 0]
+        return found
+
+    def at(self, row: Floats) -> Floats:
+        """The forecast in one context."""
+        found: Floats = self.forecast(np.asarray(row, dtype=np.float64)[None, :])[0]
+        return found
+
+    def precision(self) -> float:
+        """By how much sums taken in another order may differ."""
+        size = np.abs(self.coefficients[0]) @ np.abs(self.inputs).max(axis=0) + abs(float(self.intercepts[0]))
+        return float(ROUNDING * (self.inputs.shape[1] + 2) * size)
+
+
+class FittedLine:
+    """A fitted model that is linear in numbers, with an effect of its own for every category.
+
+    Parameters
+    ----------
+    model : estimator
+        A linear regressor or classifier of scikit-learn, or a pipeline that ends in one.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self.model, self.last = model, _last(model)
+        self.names: list[str] | None = None
+        if getattr(model, "feature_names_in_", None) is not None:
+            self.names = [str(name) for name in model.feature_names_in_]
+        check_steps(model)
+
+    @classmethod
+    def of(cls, model: Any) -> FittedLine | None:
+        """What is read of a model; None where it is none of this kind."""
+        last = _last(model)
+        known = hasattr(last, "coef_") and hasattr(last, "intercept_") and hasattr(last, "predict")
+        # A support vector machine has coefficients only where its kernel is a line.
+        return cls(model) if known else None
+
+    @property
+    def n_features(self) -> int:
+        """Columns that it has seen."""
+        return int(self.model.n_features_in_)
+
+    @property
+    def kind(self) -> str:
+        """What it is, in a few words."""
+        return f"{type(self.last).__name__}, a line"
+
+    @property
+    def classes(self) -> list[Any]:
+        """The classes of a classifier; none for a regressor."""
+        return list(getattr(self.last, "classes_", []))
+
+    def labels(self) -> list[Any]:
+        """What is asked about by name: one of three classes or more, or one of several outputs."""
+        classes = self.classes
+        outputs = 1 if classes else int(np.atleast_1d(np.asarray(self.last.intercept_)).size)
+        wide = np.asarray(self.last.coef_)
+        if not classes and wide.ndim == 2:
+            outputs = max(outputs, len(wide))
+        return classes if len(classes) > 2 else list(range(outputs)) if outputs > 1 else []
+
+    @property
+    def link(self) -> Link:
+        """What the model makes of the line: itself, its exponential, or a probability."""
+        name, classes = type(self.last).__name__, self.classes
+        if classes:
+            logistic = name in ("LogisticRegression", "LogisticRegressionCV")
+            logistic = logistic or (name == "SGDClassifier" and self.last.loss == "log_loss")
+            return "logit" if logistic and len(classes) == 2 else "identity"
+        if name == "TweedieRegressor":
+            how, power = self.last.link, float(self.last.power)
+            return "log" if how == "log" or (how == "auto" and power > 0) else "identity"
+        return "log" if name in EXPONENTIAL else "identity"
+
+    def predicted(self, table: pd.DataFrame, label: Any = None) -> Floats:
+        """What the model itself says of every row: a forecast, a probability, or the score of a class."""
+        shown = self._shown(table)
+        if self.link == "logit":
+            return np.asarray(self.model.predict_proba(shown)[:, 1], dtype=np.float64)
+        return self._column(shown, label)
+
+    def linear(self, table: pd.DataFrame, label: Any = None) -> Floats:
+        """The line behind it, for every row."""
+        found = self._column(self._shown(table), label)
+        return np.log(found) if self.link == "log" else found
+
+    def _column(self, shown: Any, label: Any) -> Floats:
+        said = self.model.decision_function(shown) if self.classes else self.model.predict(shown)
+        columns = np.asarray(said, dtype=np.float64).reshape(len(shown), -1)
+        labels = self.labels()
+        return np.ascontiguousarray(columns[:, labels.index(label) if labels else 0])
+
+    def _shown(self, table: pd.DataFrame) -> Any:
+        """Rows as the model takes them."""
+        if self.names is not None:
+            return table.set_axis(self.names, axis=1)
+        return table.to_numpy()
+
+    # ---- as a line -----------------------------------------------------------------------------------
+
+    def read(
+        self,
+        history: pd.DataFrame,
+        columns: Sequence[tuple[str, int, tuple[Any, ...] | None]],
+        inputs: Floats,
+        label: Any = None,
+    ) -> Line:
+        """The line, from what the model says where one column of a past context after the other is changed.
+
+        Parameters
+        ----------
+        history : DataFrame
+            Past contexts, in the user's columns.
+        columns : sequence of (name, first coordinate, categories or None)
+            Where each of these stands among what searches see.
+        inputs : ndarray
+            Past contexts, as searches see them.
+        """
+        base = history.iloc[[0]].astype(object)
+        frames, places = [], []
+        for name, at, categories in columns:
+            values = probes(history[name]) if categories is None else list(categories)
+            frame = base.iloc[np.zeros(len(values), dtype=int)].reset_index(drop=True)
+            frame[name] = pd.Series(values, dtype=object)
+            frames.append(frame)
+            places.append((name, at, values, categories is None))
+        said = self.linear(typed_like(pd.concat(frames, ignore_index=True), history), label)
+        coefficients, first = np.zeros((1, inputs.shape[1])), 0
+        size = float(np.abs(said).max())
+        for name, at, values, number in places:
+            own = said[first : first + len(values)]
+            first += len(values)
+            if not number:
+                coefficients[0, at : at + len(values)] = own - own[0]
+                continue
+            spots = np.array([float(value) for value in values])
+            slope = (own[-1] - own[0]) / (spots[-1] - spots[0])
+            if not (np.abs(own - own[0] - slope * (spots - spots[0])) <= 1e-7 * size).all():
+                raise InputError(
+                    f"'model' must be a line in {name!r}, or know it as a category. Got {type(self.model).__name__}, "
+                    "which is neither.",
+                    parameter="model",
+                )
+            coefficients[0, at] = slope
+        middle = int(np.argmin(np.abs(inputs - inputs.mean(axis=0)).sum(axis=1)))
+        every = self.linear(typed_like(history, history), label)
+        line = Line(coefficients, every[middle] - coefficients @ inputs[middle], inputs)
+        off = np.abs(line.sums(inputs) - every)
+        if not (off <= 10.0 * line.precision() + NEARLY * np.abs(every).max()).all():
+            raise InputError(
+                "'model' must be a tree ensemble or linear in what it is shown. Got "
+                f"{type(self.last).__name__}, whose forecasts are not on a line.",
+                parameter="model",
+            )
+        return line
+
+
+def _last(model: Any) -> Any:
+    return _last(model.steps[-1][1]) if hasattr(model, "steps") else model
+
+
+def check_steps(model: Any, refused: Collection[str] = ()) -> None:
+    """Refuse steps of a pipeline that may bend a line, and further ones by their name."""
+    for step in _transformers(model):
+        name = type(step).__name__
+        plain = name == "FunctionTransformer" and step.func is None
+        if name in refused or (name not in STEPS and not plain) or getattr(step, "clip", False) is True:
+            raise InputError(
+                "'model' must be a pipeline of scalers, selections and encoders of categories before the model itself. "
+                f"Got {step!r} in it.",
+                parameter="model",
+            )
+
+
+def _transformers(model: Any) -> list[Any]:
+    """All transformers of a pipeline and of the column transformers in it."""
+    if isinstance(model, str):
+        return []
+    if hasattr(model, "steps"):
+        parts = [step for _, step in model.steps]
+        own = [] if not hasattr(parts[-1], "predict") else [parts.pop()]
+        # A pipeline may end in another one.
+        return [one for part in parts for one in _transformers(part)] + (
+            _transformers(own[0]) if own and hasattr(own[0], "steps") else []
+        )
+    if hasattr(model, "transformers_"):
+        return [one for _, part, _ in model.transformers_ for one in _transformers(part)]
+    if hasattr(model, "transformer_list"):
+        return [one for _, part in model.transformer_list for one in _transformers(part)]
+    return [model] if hasattr(model, "transform") and not hasattr(model, "predict") else []
+
+
+def probes(column: pd.Series) -> list[float]:
+    """Values of a number at which it is looked what a model makes of it, from the least to the largest."""
+    past = np.unique(column.to_numpy(dtype=np.float64))
+    if past.size == 1:
+        return [0.0, 1.0] if column.dtype == bool else [float(past[0]), float(past[0] + max(1.0, abs(past[0])))]
+    if (past == np.round(past)).all():
+        # Between whole numbers a model may know nothing: only those of the past are asked about.
+        chosen = np.unique([round(share * (past.size - 1)) for share in PLACES])
+        return [float(value) for value in past[chosen]]
+    return [float(past[0] + share * (past[-1] - past[0])) for share in PLACES]
+
+
+def typed_like(table: pd.DataFrame, like: pd.DataFrame) -> pd.DataFrame:
+    """A table of any values with columns of the kinds that a history has; whole numbers may become any number."""
+    made: dict[str, pd.Series] = {}
+    for name in like.columns:
+        kind = like[name].dtype
+        if pd.api.types.is_bool_dtype(kind):
+            made[name] = table[name].astype(bool)
+        elif pd.api.types.is_numeric_dtype(kind):
+            made[name] = table[name].astype(np.float64)
+        else:
+            made[name] = table[name].astype(kind)
+    return pd.DataFrame(made)

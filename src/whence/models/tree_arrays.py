@@ -1,0 +1,292 @@
+"""Trees of any library as arrays: read once, and laid out in the columns that the searches see.
+
+A library's tree may split a category by a set, and sends a missing value to a side of its own. The searches know trees
+that compare numbers, so `laid` resolves both: a category has a 0/1 column per level, and a column that is missing in a
+context asks nothing. Branches that no context reaches are left out on the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from whence.errors import InputError
+from whence.util.aliases import Floats
+
+__all__ = ["ArrayTree", "Place", "RawTree", "double_turns", "laid", "single_turns"]
+
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+#: The largest number, by whether float32 are compared: splits beyond it set missing values apart from all numbers.
+LARGEST = {True: float(np.finfo(np.float32).max), False: float(np.finfo(np.float64).max)}
+#: Nodes that a tree may have once its splits on categories are taken apart.
+MOST_NODES = 1_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class RawTree:
+    """A tree as a library holds it, node 0 the root.
+
+    Attributes
+    ----------
+    feature : ndarray of int
+        The column that a node asks for, -1 in a leaf.
+    threshold : ndarray of float
+        A number goes to the left where it is at most this, compared as the library does.
+    left, right : ndarray of int
+        Children, -1 in a leaf.
+    missing_left : ndarray of bool
+        Whether a missing value goes to the left.
+    value : ndarray of float
+        What a leaf adds to the forecast.
+    sets : mapping from node to frozenset of int
+        For nodes that split a category: the codes that go to the left.
+    unknown_left : ndarray of bool, optional
+        For such nodes: whether a category that the library does not know goes to the left; `missing_left` by default.
+    """
+
+    feature: Ints
+    threshold: Floats
+    left: Ints
+    right: Ints
+    missing_left: Bools
+    value: Floats
+    sets: Mapping[int, frozenset[int]] = field(default_factory=dict)
+    unknown_left: Bools | None = None
+
+    @property
+    def leaves(self) -> Ints:
+        """The leaves from left to right, so that those of a branch stand side by side."""
+        found, todo = [], [0]
+        while todo:
+            node = todo.pop()
+            if self.feature[node] < 0:
+                found.append(node)
+            else:
+                todo += [int(self.right[node]), int(self.left[node])]
+        return np.array(found, dtype=np.int64)
+
+    def apply(self, X: Floats) -> Ints:
+        """Leaf of every row, by these arrays; NaN is missing, a category is its code, and one that is negative unknown.
+
+        Numbers are compared as they are given.
+        """
+        at = np.zeros(len(X), dtype=np.int64)
+        rows = np.flatnonzero(self.feature[at] >= 0)
+        unknown = self.missing_left if self.unknown_left is None else self.unknown_left
+        while rows.size:
+            node = at[rows]
+            seen = X[rows, self.feature[node]]
+            left = np.where(np.isnan(seen), self.missing_left[node], seen <= self.threshold[node])
+            for k in np.flatnonzero(np.isin(node, list(self.sets))) if self.sets else ():
+                code = seen[k]
+                if not np.isnan(code):
+                    left[k] = unknown[node[k]] if code < 0 else int(code) in self.sets[int(node[k])]
+            at[rows] = np.where(left, self.left[node], self.right[node])
+            rows = rows[self.feature[at[rows]] >= 0]
+        return at
+
+    def side(self, node: int, code: int | None) -> bool:
+        """Whether a category, by its code (None where the library does not know it), goes to the left of a node."""
+        if code is not None:
+            return code in self.sets[node]
+        unknown = self.missing_left if self.unknown_left is None else self.unknown_left
+        return bool(unknown[node])
+
+
+@dataclass(frozen=True, eq=False)
+class ArrayTree:
+    """A tree in the columns that the searches see (see :class:`whence.weights.trees.Tree`).
+
+    `leaf` is the node of the library's tree that a leaf stands for; a split on a category may need several leaves for
+    one of them. `single` says whether numbers are compared as float32.
+    """
+
+    feature: Ints
+    threshold: Floats
+    children_left: Ints
+    children_right: Ints
+    leaf: Ints
+    single: bool
+
+    @property
+    def node_count(self) -> int:
+        """Number of nodes."""
+        return int(self.feature.size)
+
+    def apply(self, X: NDArray[Any]) -> Ints:
+        """Leaf of every row."""
+        seen = self._seen(X)
+        at = np.zeros(len(seen), dtype=np.int64)
+        rows = np.flatnonzero(self.feature[at] >= 0)
+        while rows.size:
+            node = at[rows]
+            left = seen[rows, self.feature[node]] <= self.threshold[node]
+            at[rows] = np.where(left, self.children_left[node], self.children_right[node])
+            rows = rows[self.feature[at[rows]] >= 0]
+        return at
+
+    def decision_path(self, X: NDArray[Any]) -> sparse.csr_matrix:
+        """Nodes on the way of every row."""
+        seen = self._seen(X)
+        indices: list[int] = []
+        ends = [0]
+        for row in seen:
+            node = 0
+            while node >= 0:
+                indices.append(node)
+                if self.feature[node] < 0:
+                    break
+                left = row[self.feature[node]] <= self.threshold[node]
+                node = int(self.children_left[node] if left else self.children_right[node])
+            ends.append(len(indices))
+        return sparse.csr_matrix((np.ones(len(indices)), indices, ends), shape=(len(seen), self.node_count))
+
+    def _seen(self, X: NDArray[Any]) -> Floats:
+        seen = np.asarray(X, dtype=np.float32) if self.single else np.asarray(X)
+        return seen.astype(np.float64)
+
+    def turns(self, thresholds: Floats) -> tuple[Floats, Floats]:
+        """The last number to the left of each threshold, and the first one to the right."""
+        return single_turns(thresholds) if self.single else double_turns(thresholds)
+
+
+def double_turns(thresholds: Floats) -> tuple[Floats, Floats]:
+    """The same where numbers are compared as float64."""
+    return thresholds, np.nextafter(thresholds, np.inf)
+
+
+def _single_below(thresholds: Floats) -> NDArray[np.float32]:
+    """The largest float32 that is not above each threshold."""
+    below = thresholds.astype(np.float32)
+    over = below.astype(np.float64) > thresholds
+    below[over] = np.nextafter(below[over], np.float32(-np.inf))
+    return below
+
+
+def single_turns(thresholds: Floats) -> tuple[Floats, Floats]:
+    """The same where the nearest float32 is compared (the even one of a tie): half-way to the next float32.
+
+    Examples
+    --------
+    >>> last, first = single_turns(np.array([0.5]))
+    >>> float(last[0]), bool(np.float32(last[0]) <= 0.5), bool(np.float32(first[0]) <= 0.5)
+    (0.5000000298023224, True, False)
+    """
+    below = _single_below(thresholds)
+    above = np.nextafter(below, np.float32(np.inf))
+    middle = 0.5 * (below.astype(np.float64) + above.astype(np.float64))
+    last = np.where(middle.astype(np.float32) == below, middle, np.nextafter(middle, -np.inf))
+    return last, np.nextafter(last, np.inf)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a column of a library stands among those that the searches see.
+
+    A category has a 0/1 column per level, from `at` on; `codes` are the library's, None for a level it does not know.
+    """
+
+    at: int
+    codes: tuple[int | None, ...] | None = None
+
+
+def laid(raw: RawTree, places: Sequence[Place], single: bool, missing: frozenset[int] = frozenset()) -> ArrayTree:
+    """A tree of a library in the columns that the searches see, for contexts in which some columns are missing."""
+    made = _Laying(raw, places, missing, single)
+    made.run()
+    arrays = (np.array(column) for column in (made.feature, made.threshold, made.left, made.right, made.leaf))
+    feature, threshold, left, right, leaf = arrays
+    return ArrayTree(feature, threshold.astype(np.float64), left, right, leaf, single)
+
+
+#: What is known on the way to a node: for a column the interval of numbers, or the levels of a category that are left.
+_Known = dict[int, Any]
+
+
+class _Laying:
+    """One pass over a tree, parents before their children."""
+
+    def __init__(self, raw: RawTree, places: Sequence[Place], missing: frozenset[int], single: bool) -> None:
+        self.raw, self.places, self.missing, self.largest = raw, places, missing, LARGEST[single]
+        # Thresholds between two neighbouring float32 are one and the same: no number lies between them.
+        self.turn = _single_below(raw.threshold) if single else raw.threshold
+        self.feature: list[int] = []
+        self.threshold: list[float] = []
+        self.left: list[int] = []
+        self.right: list[int] = []
+        self.leaf: list[int] = []
+        #: Nodes to come: node of the library, what is known there, parent, and whether it is the left child.
+        self.todo: list[tuple[int, _Known, int, bool]] = []
+
+    def run(self) -> None:
+        self.todo = [(0, {}, -1, True)]
+        while self.todo:
+            node, known, parent, is_left = self.todo.pop()
+            node, known, splits = self._next(node, known)
+            at = self._add(parent, is_left)
+            if not splits:
+                self.leaf[at] = node
+                continue
+            column, threshold, left, right = splits
+            self.feature[at], self.threshold[at] = column, threshold
+            self.todo.append((*right, at, False))
+            self.todo.append((*left, at, True))
+
+    def _add(self, parent: int, is_left: bool) -> int:
+        at = len(self.feature)
+        if at >= MOST_NODES:
+            raise InputError(
+                f"The trees must have fewer than {MOST_NODES:,} nodes once their splits on categories are taken apart. "
+                "Got more; give the categories as 0/1 columns.",
+                parameter="fitted",
+            )
+        for array, value in zip(
+            (self.feature, self.threshold, self.left, self.right, self.leaf), (-1, -2.0, -1, -1, -1), strict=True
+        ):
+            array.append(value)  # type: ignore[attr-defined]
+        if parent >= 0:
+            (self.left if is_left else self.right)[parent] = at
+        return at
+
+    def _next(self, node: int, known: _Known) -> tuple[int, _Known, tuple[Any, ...]]:
+        """The next node that really asks something, with what it asks and what both sides then know."""
+        raw = self.raw
+        while raw.feature[node] >= 0:
+            column = int(raw.feature[node])
+            left, right = int(raw.left[node]), int(raw.right[node])
+            if column in self.missing:
+                node = left if raw.missing_left[node] else right
+                continue
+            place = self.places[column]
+            if place.codes is not None:
+                levels = known.get(column, tuple(range(len(place.codes))))
+                sides = [raw.side(node, place.codes[level]) for level in levels]
+                if all(sides) or not any(sides):
+                    node = left if sides[0] else right
+                    continue
+                return node, known, self._asked(node, known, column, place, levels, sides)
+            low, high = known.get(column, (-self.largest, self.largest))
+            threshold = float(self.turn[node])
+            if threshold >= high or threshold <= low:
+                node = left if threshold >= high else right
+                continue
+            splits = (left, {**known, column: (low, threshold)}), (right, {**known, column: (threshold, high)})
+            return node, known, (place.at, threshold, *splits)
+        return node, known, ()
+
+    def _asked(
+        self, node: int, known: _Known, column: int, place: Place, levels: Sequence[int], sides: Sequence[bool]
+    ) -> tuple[Any, ...]:
+        """One level of the smaller side at a time: whether the category is that one, or else the same node again."""
+        fewer = sum(sides) * 2 <= len(sides)
+        level = next(level for level, side in zip(levels, sides, strict=True) if side == fewer)
+        on = int(self.raw.left[node] if fewer else self.raw.right[node]), {**known, column: (level,)}
+        off = node, {**known, column: tuple(other for other in levels if other != level)}
+        return place.at + level, 0.5, off, on

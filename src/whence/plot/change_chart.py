@@ -1,0 +1,152 @@
+"""What would have to be different, drawn: every change on the range of its feature."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from whence.plot.canvas import INK, RULE, SOFT, axes_for, empty, fitting, quiet, report_in, titled, written
+from whence.report.document import RegionCondition
+from whence.report.numbers import plain, value, with_unit
+from whence.report.question_words import rule_claim
+from whence.report.svg import THEN
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from whence.explain.explanation import Explanation
+
+__all__ = ["changes"]
+
+#: Where a category or switch starts and ends on a line that has no scale.
+SWITCH = (0.15, 0.85)
+
+
+def changes(why: Explanation, *, most: int = 12, ax: Axes | None = None) -> Axes:
+    """Every feature that changes, from its value to the changed one, on the range that the history has seen.
+
+    At most `most` features are drawn, those that change most; the others are counted. Where the explanation knows its
+    rule (see :meth:`~whence.explain.explanation.Explanation.with_rule`), the part of a feature's range in which that
+    holds is shaded, and features that it names without changing them follow.
+
+    Examples
+    --------
+    >>> import whence as wh
+    >>> policy = wh.Policy(wh.Newsvendor(1, 1), wh.KNNWeights(k=1)).fit([[0.0], [1.0]], [[10.0], [20.0]])
+    >>> ax = changes(policy.explain([0.2], instead=[20.0]))
+    >>> [text.get_text() for text in ax.get_yticklabels()]
+    ['x0']
+    """
+    report = report_in(why)
+    shown = np.sort(np.argsort([-change.distance for change in report.changes], kind="stable")[:most])
+    texts = report.shown.changes if report.shown else []
+    asked = {} if report.region is None or not report.region.short else {c.feature: c for c in report.region.conditions}
+    changed = {change.feature for change in report.changes}
+    further = [one for name, one in asked.items() if name not in changed] if len(shown) else []
+    # A few changes on axes of the user's own stay at the top, close to the title.
+    rows = max(len(shown) + len(further), 1 if ax is None else 4)
+    ax = axes_for(ax, (6.4, 0.9 + 0.62 * rows))
+    titled(ax, "What would have to be different")
+    if not len(shown):
+        already = report.status == "already"
+        return empty(ax, "Nothing: it holds as it is." if already else "There is no context to show.")
+    for y, row in enumerate(shown):
+        change, text = report.changes[row], texts[row]
+        unit = report.units.get(change.feature, "")
+        after = text.to
+        if after.startswith("about "):
+            after = with_unit(f"≈ {plain(float(change.to or 0.0), 4)}", unit)
+        line = _line(report.ranges.get(change.feature), asked.get(change.feature), (change.from_, change.to))
+        _change(ax, y, line, (text.from_, after), unit)
+    for y, one in enumerate(further, len(shown)):
+        unit, kind = report.units.get(one.feature, ""), report.kinds.get(one.feature, "")
+        here = " or ".join(value(each, kind, unit) for each in one.values or [one.found])
+        _change(ax, y, _line(one.room, one, (one.found, one.found)), (here,), unit)
+    names = [texts[row].feature for row in shown] + [one.feature for one in further]
+    ax.set_yticks(range(len(names)), list(map(fitting, names)))
+    ax.set_ylim(rows - 0.4, -0.75)
+    ax.set_xlim(-0.3, 1.3)
+    ax.set_xticks([])
+    rest = len(texts) - len(shown)
+    said = [f"{rest} more features change less and are not drawn"] if rest else []
+    better = rule_claim(report).removesuffix(" than yours")
+    said += [f"shaded: {better} wherever all of this holds"] if asked else []
+    if said:
+        ax.set_xlabel("; ".join(said), color=SOFT, fontsize="small")
+    quiet(ax, left=False)
+    ax.spines["bottom"].set_visible(False)
+    return ax
+
+
+@dataclass(frozen=True)
+class _Line:
+    """A feature's line: its ends (None for a category or switch), where it starts and ends, and what a rule allows."""
+
+    ends: tuple[float, float] | None
+    start: float
+    end: float
+    shaded: tuple[float, float] | None
+
+
+def _line(seen: Sequence[float] | None, asked: RegionCondition | None, values: tuple[Any, Any]) -> _Line:
+    if seen is None:
+        start, end = SWITCH if values[0] != values[1] else (SWITCH[1], SWITCH[1])
+        # Without a scale, what can be said is that the value found is among those allowed.
+        return _Line(None, start, end, None if asked is None else (end - 0.06, end + 0.06))
+    room = (asked.room or ()) if asked is not None else ()
+    low, high = min(*seen, *values, *room), max(*seen, *values, *room)
+
+    def place(number: float) -> float:
+        return float((float(number) - low) / ((high - low) or 1.0))
+
+    shaded = None
+    if asked is not None and room:
+        first, last = (room[i] if found is None else found for i, found in enumerate((asked.low, asked.high)))
+        shaded = place(first), place(last)
+    return _Line((low, high), place(values[0]), place(values[1]), shaded)
+
+
+def _change(ax: Axes, y: int, line: _Line, texts: Sequence[str], unit: str) -> None:
+    """One feature: its range as a line, a ring where it is, an arrow to a dot where it would have to be."""
+    start, end = line.start, line.end
+    beside: dict[str, Any] = {"textcoords": "offset points"}
+    if line.ends is not None:
+        ax.plot([0, 1], [y, y], color=RULE, linewidth=5, solid_capstyle="round", zorder=1)
+        for x, number, side in ((0.0, line.ends[0], "left"), (1.0, line.ends[1], "right")):
+            edge = written(with_unit(plain(number, 4), unit))
+            ax.annotate(edge, (x, y), (0, -8), ha=side, va="top", color=SOFT, fontsize=7, **beside)
+    else:
+        ax.plot(SWITCH, [y, y], color=RULE, linewidth=1.5, linestyle=":", zorder=1)
+    if line.shaded is not None:
+        first, last = line.shaded
+        look: dict[str, Any] = {
+            "facecolor": f"{THEN}38",
+            "edgecolor": THEN,
+            "linewidth": 1.0,
+            "zorder": 1.5,
+            "label": "rule",
+        }
+        ax.barh(y, max(last - first, 0.005), height=0.22, left=first, **look)
+    if len(texts) == 2:
+        arrow = {"arrowstyle": "-|>", "color": INK, "shrinkA": 4, "shrinkB": 3, "linewidth": 1.4}
+        ax.annotate("", (end, y), (start, y), arrowprops=arrow, zorder=2)
+        ax.plot(start, y, "o", markersize=7, markerfacecolor="white", markeredgecolor=INK, zorder=3)
+    ax.plot(end, y, "o", markersize=7, color=INK, zorder=3)
+    forward = end >= start
+    # Numbers of values that are close stand away from each other, those of others over their marks.
+    apart = abs(end - start) > 0.2
+    both = ((start, texts[0], not forward, "normal"), (end, texts[-1], forward, "bold"))
+    for x, text, to_the_right, weight in both if len(texts) == 2 else ((end, texts[0], end < 0.5, "normal"),):
+        place, side = (-3 if to_the_right == apart else 3, 6), "left" if to_the_right else "right"
+        words: dict[str, Any] = {
+            "ha": side,
+            "va": "bottom",
+            "fontsize": 9,
+            "fontweight": weight,
+            "color": INK,
+            **beside,
+        }
+        ax.annotate(fitting(text, 22, 1), (x, y), place, **words)

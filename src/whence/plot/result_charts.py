@@ -1,0 +1,169 @@
+"""Answers to other questions, drawn: distance against the number of changes, a menu, and contributions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from whence.errors import InputTypeError
+from whence.plot.canvas import BARS, INK, RULE, SOFT, axes_for, empty, fitting, quiet, titled, written
+from whence.report.numbers import plain
+from whence.report.svg import ALTERNATIVE, DECISION
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["contributions", "front", "menu"]
+
+
+def front(found: Any, *, ax: Axes | None = None) -> Axes:
+    """Distance of the nearest context against the number of changes allowed; a cross where so few do not suffice.
+
+    Parameters
+    ----------
+    found : Front
+        What `Policy.front` gave.
+    ax : Axes, optional
+        Where to draw.
+
+    Examples
+    --------
+    >>> import numpy as np, whence as wh
+    >>> X = np.random.default_rng(0).random((80, 3))
+    >>> policy = wh.Policy(wh.Newsvendor(1, 3), wh.ForestWeights(20, random_state=0)).fit(X, 10 + X.sum(1)[:, None])
+    >>> front(policy.front([0.1, 0.2, 0.1], instead=[11.8])).get_title(loc="left")
+    'Distance against the number of changes'
+    """
+    answers, allowed = _part(found, "answers", "Front"), _part(found, "allowed", "Front")
+    ax = axes_for(ax, (5.4, 3.2))
+    titled(ax, "Distance against the number of changes")
+    known = [(k, why) for k, why in zip(allowed, answers, strict=True) if np.isfinite(why.distance)]
+    if not known or answers[-1].status == "already":
+        already = bool(answers) and answers[-1].status == "already"
+        return empty(ax, "Nothing has to change: it holds as it is." if already else "There is no context to show.")
+    at, heights = [k for k, _ in known], [why.distance for _, why in known]
+    ax.plot(at, heights, color=RULE, linewidth=1.4, zorder=1)
+    for k, why in known:
+        proved = why.status == "optimal"
+        ax.plot(k, why.distance, "o", markersize=8, color=INK, markerfacecolor=INK if proved else "white", zorder=2)
+        ax.annotate(
+            plain(why.distance, 3), (k, why.distance), (0, 8), textcoords="offset points", ha="center", fontsize=9
+        )
+    top = 1.25 * max(heights)
+    for k, why in zip(allowed, answers, strict=True):
+        if not np.isfinite(why.distance):
+            proved = why.status == "none"
+            ax.annotate("none" if proved else "open", (k, 0.08 * top), ha="center", color=SOFT, fontsize=9)
+            ax.plot(k, 0.04 * top, "x" if proved else "_", color=SOFT)
+    ax.set_ylim(0.0, top)
+    ax.set_xlim(min(allowed) - 0.6, max(allowed) + 0.6)
+    ax.set_xticks(list(allowed), [*map(str, allowed[:-1]), f"{allowed[-1]} or more"])
+    ax.set_xlabel("features that may change")
+    ax.set_ylabel("distance")
+    quiet(ax)
+    return ax
+
+
+def menu(found: Any, *, most: int = 12, ax: Axes | None = None) -> Axes:
+    """Every answer of a menu as a row: a bar for its distance, and the features that it changes.
+
+    Parameters
+    ----------
+    found : Menu
+        What `Policy.menu` gave.
+    most : int
+        Answers that are drawn; those farther away are counted.
+    ax : Axes, optional
+        Where to draw.
+
+    Examples
+    --------
+    >>> import numpy as np, whence as wh
+    >>> X = np.random.default_rng(0).random((80, 3))
+    >>> policy = wh.Policy(wh.Newsvendor(1, 3), wh.ForestWeights(20, random_state=0)).fit(X, 10 + X.sum(1)[:, None])
+    >>> menu(policy.menu([0.1, 0.2, 0.1], instead=[11.5])).get_title(loc="left")
+    'What would do'
+    """
+    answers = list(_part(found, "answers", "Menu"))
+    drawn = answers[:most]
+    ax = axes_for(ax, (6.4, 1.1 + 0.42 * max(len(drawn), 2)))
+    titled(ax, "What would do")
+    if not drawn or found.status == "already":
+        return empty(ax, "Nothing has to change: it holds as it is." if drawn else "There is no context to show.")
+    names = [fitting(" + ".join(map(str, why.changes["feature"])), 34) for why in drawn]
+    far, rest = [why.distance for why in drawn], len(answers) - len(drawn)
+    _rows(ax, names, far, [plain(distance, 3) for distance in far], linewidth=1.2, **_look("a"))
+    ax.set_xlabel("distance" + (f"; {rest} more are farther away" if rest else ""))
+    return ax
+
+
+def contributions(found: Any, *, most: int = 12, ax: Axes | None = None) -> Axes:
+    """What every changed feature contributes to the turn of a decision, largest first.
+
+    Parameters
+    ----------
+    found : Comparison
+        What `Policy.compare` gave.
+    most : int
+        Features that are drawn; the others are drawn together.
+    ax : Axes, optional
+        Where to draw.
+
+    Examples
+    --------
+    >>> import numpy as np, whence as wh
+    >>> X = np.random.default_rng(0).random((80, 3))
+    >>> policy = wh.Policy(wh.Newsvendor(1, 3), wh.ForestWeights(20, random_state=0)).fit(X, 10 + 20 * X[:, :1])
+    >>> ax = contributions(policy.compare([0.2, 0.5, 0.5], [0.8, 0.4, 0.5]))
+    >>> [text.get_text() for text in ax.get_yticklabels()]
+    ['x0\\n0.2 → 0.8', 'x1\\n0.5 → 0.4']
+    """
+    table, shown = _part(found, "contributions", "Comparison"), _part(found, "shown", "Comparison")
+    rows = 1 if table is None else min(len(table), most + 1)
+    ax = axes_for(ax, (6.4, 1.2 + 0.5 * max(rows, 2)))
+    titled(ax, "What turned the plan" if not found.same else "What changed the cost")
+    if table is None or not len(table):
+        return empty(ax, found.note or "Nothing differs between the two contexts.")
+    amounts = table["contribution"].tolist()
+    names = [f"{fitting(name, 28, 1)}\n{fitting(f'{was} → {to}', 30, 1)}" for name, was, to in shown]
+    if len(amounts) > most:
+        names = [*names[:most], f"{len(amounts) - most} others"]
+        amounts = [*amounts[:most], sum(amounts[most:])]
+    colours = [ALTERNATIVE if amount > 0 else DECISION for amount in amounts]
+    _rows(ax, names, amounts, [_signed(amount) for amount in amounts], color=colours)
+    ax.tick_params(axis="y", labelsize="small")
+    ax.axvline(0.0, color=INK, linewidth=0.8)
+    ax.margins(x=0.16)
+    unit = f" ({found.cost_unit})" if found.cost_unit else ""
+    what = "cost" if found.same else "gain of the new plan on the old one"
+    # In two lines: one of them is wider than the chart.
+    ax.set_xlabel(written(f"contribution to the {what}{unit};\ntogether {_signed(found.turn)}"))
+    return ax
+
+
+def _rows(ax: Axes, names: Sequence[str], amounts: Sequence[float], texts: Sequence[str], **look: Any) -> None:
+    """A bar per row, from the top down, with its name before it and its number behind it."""
+    made = ax.barh(range(len(amounts)), amounts, 0.6, **look)
+    ax.bar_label(made, texts, padding=3, fontsize=9, color=INK)
+    ax.set_yticks(range(len(names)), names)
+    ax.set_ylim(len(amounts) - 0.4, -0.6)
+    ax.margins(x=0.12)
+    quiet(ax, left=False)
+
+
+def _part(found: Any, name: str, kind: str) -> Any:
+    try:
+        return getattr(found, name)
+    except AttributeError:
+        raise InputTypeError(f"'found' must be a {kind}. Got {found!r} instead.", parameter="found") from None
+
+
+def _look(plan: str) -> dict[str, Any]:
+    return {name: value for name, value in BARS[plan].items() if name != "label"}
+
+
+def _signed(amount: float) -> str:
+    text = plain(amount, 3)
+    return text.replace("-", "−") if text.startswith("-") or text == "0" else f"+{text}"

@@ -1,0 +1,317 @@
+"""Sets of plans: a decision problem with more constraints, in which one may look for some plan that is better."""
+
+from __future__ import annotations
+
+import inspect
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from whence.errors import InputError, InputTypeError
+from whence.problems.base import DecisionProblem
+from whence.risk import Risk
+from whence.util.aliases import Floats
+from whence.util.json import quoted, to_plain
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from whence.problems.linear import Polytope
+    from whence.problems.plan_forms import PlanEditor, QuantityLimits, ShownPlans
+
+__all__ = ["AllowedPlans", "AnyPlan", "ListedPlans", "PlanSet", "only", "set_from_plain"]
+
+#: What a set is called in files where it is all plans.
+ANY = "any"
+#: The methods that restrict a problem, as files and the command write them.
+BY_NAME = ("through", "using", "avoiding", "at_least", "at_most", "between")
+
+
+class PlanSet(DecisionProblem):
+    """Some of the plans of a problem: the problem that it came from, with more constraints.
+
+    It costs, reads and shows plans as that problem does; only what it allows is less. Sets are made by the methods
+    of a problem, such as ``problem.through("A").avoiding("B")``, and go to ``policy.explain(context, instead=...)``.
+
+    Attributes
+    ----------
+    problem : DecisionProblem
+        The problem whose plans these are.
+    """
+
+    def __init__(self, problem: DecisionProblem) -> None:
+        self.problem = problem
+
+    @property
+    @abstractmethod
+    def words(self) -> str:
+        """What one plan of the set is called in a sentence, such as "a route through Ring Road"."""
+
+    def as_plain(self) -> Any:
+        """The set in plain values, from which :func:`set_from_plain` makes it again; None where that cannot be."""
+        return None
+
+    def named(self, outcomes: Sequence[str]) -> PlanSet:
+        """The same set for a policy whose outcomes have these names, after which parts may be named."""
+        return self
+
+    @abstractmethod
+    def refusal(self, decision: Any) -> str | None:
+        """None where a feasible plan of the problem belongs to the set, otherwise one sentence that says why not."""
+
+    def plans(self, limit: int) -> Sequence[Any] | None:
+        """Every plan of the set, where there are at most `limit` and they can be listed; otherwise None."""
+        return None
+
+    # ---- as a problem: what the problem itself says, for fewer plans -------------------------------------------
+
+    def check(self, decision: Any) -> str | None:
+        """None where `decision` is a plan of the set, otherwise one sentence that says why it is not."""
+        return self.problem.check(decision) or self.refusal(decision)
+
+    def costs(self, decision: Any, Y: Floats) -> Floats:
+        """Cost of `decision` under every row of `Y`."""
+        return self.problem.costs(decision, Y)
+
+    def outcome_columns(self) -> int | None:
+        """How many columns the outcomes must have."""
+        return self.problem.outcome_columns()
+
+    def vector(self, decision: Any) -> Floats:
+        """`decision` as a flat array of numbers."""
+        return self.problem.vector(decision)
+
+    def parts(self, outcomes: Sequence[str] = ()) -> list[str] | None:
+        """Names of the entries of :meth:`vector`."""
+        return self.problem.parts(outcomes)
+
+    def describe(self, decision: Any, outcomes: Sequence[str] = ()) -> str:
+        """`decision` as short readable text."""
+        return self.problem.describe(decision, outcomes)
+
+    def to_plain(self, plan: Any) -> Any:
+        """`plan` as lists, numbers and texts."""
+        return self.problem.to_plain(plan)
+
+    def shown(self, decision: Any, alternative: Any, outcomes: Sequence[str] = ()) -> ShownPlans:
+        """Two plans in a form that can be drawn."""
+        return self.problem.shown(decision, alternative, outcomes)
+
+    def editor(self, Y: Floats, outcomes: Sequence[str], plans: Sequence[Any]) -> PlanEditor:
+        """What the page offers to see and change of a plan."""
+        return self.problem.editor(Y, outcomes, plans)
+
+    def quantity_limits(self, Y: Floats) -> QuantityLimits:
+        """What the quantities of a plan may be."""
+        return self.problem.quantity_limits(Y)
+
+    def plain_from_text(self, text: str, number: Callable[[str], float]) -> Any:
+        """A plan as people type it."""
+        return self.problem.plain_from_text(text, number)
+
+    def plain_from_cells(self, cells: pd.DataFrame, number: Callable[[str], float]) -> Any:
+        """A plan as a table holds it."""
+        return self.problem.plain_from_cells(cells, number)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {type(self.problem).__name__}: {self.words}>"
+
+
+class AnyPlan(PlanSet):
+    """All plans of a problem: what would change the plan, whatever takes over.
+
+    Examples
+    --------
+    >>> import whence as wh
+    >>> AnyPlan(wh.Newsvendor(1, 3)).words
+    'another plan'
+    """
+
+    @property
+    def words(self) -> str:
+        """What one plan of the set is called in a sentence."""
+        return "another plan"
+
+    def as_plain(self) -> str:
+        """All plans, in a word."""
+        return ANY
+
+    def refusal(self, decision: Any) -> str | None:
+        """Every plan belongs to it."""
+        return None
+
+    def solve(self, Y: Floats, weights: Floats, risk: Risk) -> Any:
+        """What the problem itself decides."""
+        return self.problem.solve(Y, weights, risk)
+
+    def plans(self, limit: int) -> Sequence[Any] | None:
+        """Every plan of the problem, where it can list them."""
+        return self.problem.plans(limit)
+
+    def polytope(self) -> Polytope | None:
+        """What the problem's plans must satisfy, where it is linear."""
+        return self.problem.polytope()
+
+
+class ListedPlans(PlanSet):
+    """Some plans, one by one.
+
+    Examples
+    --------
+    >>> import numpy as np, whence as wh
+    >>> few = wh.Newsvendor(1, 3).only([[10.0], [20.0]])
+    >>> few.solve(np.array([[12.0], [21.0]]), np.array([0.5, 0.5]), wh.Expectation())
+    array([20.])
+    """
+
+    def __init__(self, problem: DecisionProblem, allowed: Sequence[Any], words: str = "") -> None:
+        super().__init__(problem)
+        if not len(allowed):
+            raise InputError("'allowed' must hold at least one plan. Got none.", parameter="allowed")
+        self.allowed = list(allowed)
+        for number, plan in enumerate(self.allowed):
+            reason = problem.check(plan)
+            if reason:
+                raise InputError(f"Plan {number + 1} of 'allowed' is not feasible: {reason}", parameter="allowed")
+        self._words = words
+
+    @property
+    def words(self) -> str:
+        """What one plan of the set is called in a sentence."""
+        return self._words or (f"one of {len(self.allowed)} plans" if len(self.allowed) > 1 else "the given plan")
+
+    def as_plain(self) -> dict[str, Any]:
+        """The plans, one by one, and what they are called."""
+        # A plan that is a bare number, such as which of some plans, stays one.
+        plans = [to_plain(plan) if _is_number(plan) else self.problem.to_plain(plan) for plan in self.allowed]
+        return {"only": plans, "words": self._words}
+
+    def refusal(self, decision: Any) -> str | None:
+        """Whether the plan is one of those listed."""
+        if any(_same(self.problem, decision, plan) for plan in self.allowed):
+            return None
+        return f"The plan is not {self.words}."
+
+    def plans(self, limit: int) -> Sequence[Any] | None:
+        """Every plan of the set."""
+        return self.allowed if len(self.allowed) <= limit else None
+
+    def solve(self, Y: Floats, weights: Floats, risk: Risk) -> Any:
+        """The plan of least risk; the first one of a tie."""
+        values = [risk.of(self.problem.costs(plan, Y), weights) for plan in self.allowed]
+        best = self.allowed[int(np.argmin(values))]
+        return np.asarray(best, dtype=np.float64) if _is_vector(best) else best
+
+
+class AllowedPlans(PlanSet):
+    """The plans of a problem of one's own that a rule allows, found by its own restricted `solve`."""
+
+    def __init__(
+        self,
+        problem: DecisionProblem,
+        allowed: Callable[[Any], Any],
+        solve: Callable[[Floats, Floats, Risk], Any] | None = None,
+        words: str = "",
+    ) -> None:
+        super().__init__(problem)
+        self.allowed = allowed
+        self._solve = solve
+        self._words = words
+        if solve is None and "allowed" not in inspect.signature(problem.solve).parameters:
+            raise InputTypeError(
+                "'allowed' can be a rule where 'solve' is given, or where the problem's own 'solve' takes 'allowed'. "
+                f"Got a rule for {type(problem).__name__}, whose 'solve' knows nothing of it.",
+                parameter="allowed",
+            )
+
+    @property
+    def words(self) -> str:
+        """What one plan of the set is called in a sentence."""
+        return self._words or "an allowed plan"
+
+    def refusal(self, decision: Any) -> str | None:
+        """Whether the rule allows the plan; a text that the rule returns says why not."""
+        said = self.allowed(decision)
+        if isinstance(said, str):
+            return said
+        return None if said else f"The plan is not {self.words}."
+
+    def solve(self, Y: Floats, weights: Floats, risk: Risk) -> Any:
+        """What the restricted `solve` finds."""
+        if self._solve is not None:
+            return self._solve(Y, weights, risk)
+        solve: Callable[..., Any] = self.problem.solve
+        return solve(Y, weights, risk, allowed=self.allowed)
+
+
+def only(
+    problem: DecisionProblem,
+    allowed: Sequence[Any] | Callable[[Any], Any],
+    solve: Callable[[Floats, Floats, Risk], Any] | None = None,
+    words: str = "",
+) -> PlanSet:
+    """The plans that `allowed` lists or allows; see :meth:`DecisionProblem.only`."""
+    if not isinstance(words, str):
+        raise InputTypeError(f"'words' must be a str. Got {words!r} instead.", parameter="words")
+    if callable(allowed):
+        return AllowedPlans(problem, allowed, solve, words)
+    if isinstance(allowed, str | bytes | Mapping) or not isinstance(allowed, Sequence | np.ndarray):
+        raise InputTypeError(
+            f"'allowed' must be a list of plans, or a function of a plan. Got {allowed!r} instead.", parameter="allowed"
+        )
+    return ListedPlans(problem, allowed, words)
+
+
+def set_from_plain(problem: DecisionProblem, value: Any, outcomes: Sequence[str] = ()) -> PlanSet:
+    """The set of plans that `value`, as read from JSON, stands for.
+
+    It is "any", or a mapping from "through", "using" and "avoiding" to lists of places, from "at_least" and "at_most"
+    to quantities by name, from "between" to pairs of quantities by name, or from "only" to a list of plans.
+
+    Examples
+    --------
+    >>> import whence as wh
+    >>> set_from_plain(wh.Newsvendor(1, [2, 3], names=["rolls", "rye"]), {"at_least": {"rye": 80}}).words
+    'a plan with at least 80 rye'
+    """
+    if value == ANY:
+        return AnyPlan(problem)
+    if not isinstance(value, Mapping) or not value:
+        raise InputError(f"A set of plans must be 'any', or say what is asked of a plan. Got {quoted(value)} instead.")
+    if "only" in value:
+        plans = [plan if _is_number(plan) else problem.from_plain(plan, outcomes) for plan in value["only"]]
+        return only(problem, plans, words=str(value.get("words", "")))
+    found: Any = problem
+    for name, items in value.items():
+        method = getattr(found, name, None) if name in BY_NAME else None
+        if method is None:
+            known = [one for one in BY_NAME if hasattr(problem, one)]
+            among = f" one of {', '.join(known)}, or" if known else ""
+            raise InputError(
+                f"A set of plans of {type(problem).__name__} must be{among} 'any'. Got {quoted(name)} instead."
+            )
+        if isinstance(items, Mapping):
+            for part, limit in items.items():
+                found = method(part, *limit) if isinstance(limit, list | tuple) else method(part, limit)
+                method = getattr(found, name)
+        else:
+            found = method(*(items if isinstance(items, list | tuple) else [items]))
+    return found.named(outcomes) if isinstance(found, PlanSet) else AnyPlan(problem)
+
+
+def _is_number(plan: Any) -> bool:
+    return isinstance(plan, int | float | np.number)
+
+
+def _is_vector(plan: Any) -> bool:
+    return isinstance(plan, list | tuple) and bool(plan) and all(isinstance(v, int | float | np.number) for v in plan)
+
+
+def _same(problem: DecisionProblem, one: Any, other: Any) -> bool:
+    try:
+        first, second = problem.vector(one), problem.vector(other)
+    except (TypeError, ValueError):
+        return bool(one == other)
+    return first.shape == second.shape and bool(np.allclose(first, second, rtol=1e-9, atol=1e-9))

@@ -1,0 +1,328 @@
+"""What else would do: the nearest explanation for every smallest set of features that suffices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from whence.certificate.verify import NEAR, Verification
+from whence.checks import at_least, whole
+from whence.errors import InputError
+from whence.explain.explanation import Explanation
+from whence.questions.result import Answers, intact_of, read_explanation
+from whence.questions.series import Asker
+from whence.report.numbers import duration, plain
+from whence.report.reading import document_from
+from whence.report.result_pages import Chart, MenuDocument, Sheet, Table
+from whence.report.svg import Bar, bars
+from whence.report.words import changes_in_words
+from whence.util.frames import TableKind, in_kind, kind_of
+from whence.util.json import to_plain
+from whence.util.text import listed
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from whence.policy import Policy
+
+__all__ = ["Menu", "features_of", "menu", "with_others_fixed"]
+
+#: How a menu ends: everything is listed, the criterion holds as it is, or a limit was reached.
+MenuStatus = Literal["complete", "already", "time_limit", "interrupted"]
+#: What is said of a menu that does not carry its proof.
+OPEN = "That no other set would do was not proved again: ask for the menu once more."
+#: Answers that a text lists at most.
+LISTED = 12
+
+
+@dataclass(frozen=True, eq=False)
+class Menu(Answers):
+    """The nearest explanation for every smallest set of features that suffices, nearest first.
+
+    A set of features suffices if some explanation changes no other features; it is a smallest one if no part of it
+    suffices.
+
+    Attributes
+    ----------
+    answers : tuple of Explanation
+        One per smallest set, nearest first; each is proved nearest among those that change its features only.
+    status : {"complete", "already", "time_limit", "interrupted"}
+        "complete": every smallest set of up to `up_to` features is listed, which is proved. "already": the criterion
+        holds in the context as it is. Otherwise a limit was reached, and sets may be missing.
+    up_to : int
+        The largest size of sets that was asked for.
+    complete_up_to : int
+        All smallest sets of up to so many features are known.
+    apart : float
+        Answers that are nearer than this to one listed before them are left out.
+    left_out : int
+        How many that were.
+    seconds : float
+        How long it took.
+
+    Examples
+    --------
+    >>> import numpy as np, whence as wh
+    >>> X = np.random.default_rng(0).random((80, 3))
+    >>> policy = wh.Policy(wh.Newsvendor(1, 3), wh.ForestWeights(20, random_state=0)).fit(X, 10 + X.sum(1)[:, None])
+    >>> menu = policy.menu([0.1, 0.2, 0.1], instead=[11.5], up_to=2)
+    >>> menu.status, menu.complete_up_to
+    ('complete', 2)
+    """
+
+    answers: tuple[Explanation, ...]
+    status: MenuStatus
+    up_to: int
+    complete_up_to: int
+    apart: float = 0.0
+    left_out: int = 0
+    seconds: float = 0.0
+    #: The kind of its table.
+    tables: TableKind = "pandas"
+    intact: bool | None = None
+    #: All smallest sets of features, also of the answers that were left out, and the answer "none" to the question
+    #: whether any other context would do, which is what makes a menu complete.
+    sets: tuple[tuple[str, ...], ...] | None = None
+    proof: Explanation | None = None
+
+    def __repr__(self) -> str:
+        told = ", ".join("+".join(features_of(why)) for why in self.answers)
+        return f"<Menu {self.status}: {told or 'nothing'}>"
+
+    @cached_property
+    def frame(self) -> Any:
+        """One row per answer: the features that change, their number, status, distance, bound, and the changes."""
+        rows = [
+            (
+                ", ".join(features_of(why)),
+                len(why.changes),
+                why.status,
+                why.distance,
+                why.bound,
+                changes_in_words(why.report),
+            )
+            for why in self.answers
+        ]
+        columns = ["features", "changed", "status", "distance", "bound", "changes"]
+        return in_kind(pd.DataFrame(rows, columns=columns), self.tables)
+
+    @property
+    def text(self) -> str:
+        """The answers, one line each, and what is proved about them."""
+        if self.status == "already":
+            return "Nothing has to change: it holds in the context as it is."
+        lines = [f"  - {_line(why)}" for why in self.answers[:LISTED]]
+        if len(self.answers) > LISTED:
+            lines.append(f"  - and {len(self.answers) - LISTED} more, farther away")
+        heads = ("Nothing of the kind was found.", "This would do:", "Any of these would do:")
+        return "\n".join([heads[min(len(lines), 2)], *lines, self._certainty()])
+
+    def _certainty(self) -> str:
+        size = self.complete_up_to
+        sets = "one feature" if size == 1 else f"up to {size} features"
+        if not self.answers:
+            said = f"Proved: no change of {sets} would do." if size else ""
+        elif size <= 1:
+            said = "Proved: no other feature would do alone." if size else ""
+        else:
+            these = "one of these" if len(self.answers) > 1 else "this one"
+            said = f"Proved: no other set of {sets} would do, unless it holds {these}."
+        if self.left_out:
+            one, apart = "answer lies" if self.left_out == 1 else "answers lie", plain(self.apart, 4)
+            said += (
+                f" {self.left_out} more {one} nearer than {apart} to one of these that is no farther from the start."
+            )
+        if self.status != "complete":
+            open_ = "one feature" if size == 0 else f"{size + 1} features"
+            stopped = f"within {duration(self.seconds)}" if self.status == "time_limit" else "before it was stopped"
+            said += f" Which sets of {open_} or more suffice was not settled {stopped}."
+        return said.strip()
+
+    def plot(self, *, ax: Axes | None = None) -> Axes:
+        """The menu as a chart on `ax`; see :func:`whence.plot.menu`."""
+        from whence.plot import menu as draw
+
+        return draw(self, ax=ax)
+
+    @classmethod
+    def from_dict(cls, document: Any) -> Menu:
+        """The menu that :meth:`to_dict` wrote, its explanations in their light form; an InputError if it is none."""
+        read = document_from(document, MenuDocument, "menu")
+        answers = tuple(read_explanation(one, f"answers[{i}]") for i, one in enumerate(read.answers))
+        if [features_of(why) for why in answers] != read.features:
+            raise InputError("The entry 'features' of the menu must list the features that every answer changes.")
+        numbers = read.up_to, read.complete_up_to, read.apart, read.left_out, read.seconds
+        sets = None if read.sets is None else tuple(tuple(one) for one in read.sets)
+        proof = None if read.proof is None else read_explanation(read.proof, "proof")
+        return cls(answers, read.status, *numbers, intact=intact_of(document), sets=sets, proof=proof)
+
+    def verify(self, policy: Policy, *, prove: bool = False, time_limit: float | None = None) -> Verification:
+        """Check every explanation against a fitted `policy`, and whether they are what they are listed as.
+
+        Parameters
+        ----------
+        policy : Policy
+            The one that gave the answer, or one that should be the same.
+        prove : bool
+            Whether to search for every explanation once more and, where the menu is complete, for a context that
+            changes no more than `up_to` features and none of the sets as a whole: there must be none.
+        time_limit : float, optional
+            Seconds for all of these searches together.
+
+        Returns
+        -------
+        Verification
+        """
+        named = {f"Answer {i}": why for i, why in enumerate(self.answers, 1)}
+        if self.status != "complete":
+            return self._checked(named, policy, prove, time_limit, self._faults())
+        if self.proof is None or self.sets is None:
+            found = self._checked(named, policy, prove, time_limit, self._faults())
+            return replace(found, remarks=[*found.remarks, OPEN])
+        others = {"Other sets": self.proof}
+        return self._checked({**named, **others}, policy, prove, time_limit, self._faults(), {"Other sets": self.sets})
+
+    def _faults(self) -> Iterator[str]:
+        sets = [set(features_of(why)) for why in self.answers]
+        for i, own in enumerate(sets):
+            if len(own) > self.up_to:
+                yield f"Answer {i + 1} changes {len(own)} features, where {self.up_to} may change."
+            yield from (
+                f"Answer {i + 1} changes all features of answer {j + 1}, so that it is no smallest set."
+                for j, other in enumerate(sets)
+                if i != j and other <= own and self.status != "already"
+            )
+        for i, (first, second) in enumerate(pairwise(self.answers), 2):
+            if second.distance < first.distance - NEAR:
+                yield f"Answer {i} is nearer than the one before it."
+        if self.status == "complete" and self.complete_up_to < self.up_to:
+            yield f"Only sets of up to {self.complete_up_to} features are known, where the menu is said to be complete."
+        if self.status == "complete" and self.proof is not None and self.sets is not None:
+            known = {frozenset(one) for one in self.sets}
+            if not {frozenset(own) for own in sets} <= known or len(known) != len(sets) + self.left_out:
+                yield "The smallest sets are not those of the answers and of the answers that were left out."
+            if self.proof.status != "none" or self.proof.max_changes not in (None, self.up_to):
+                yield f"It is not proved that no other set of up to {self.up_to} features would do."
+
+    def _document(self) -> dict[str, Any]:
+        return {
+            "schema": "whence/menu/1",
+            "status": self.status,
+            "up_to": self.up_to,
+            "complete_up_to": self.complete_up_to,
+            "apart": to_plain(self.apart),
+            "left_out": self.left_out,
+            "seconds": to_plain(self.seconds),
+            "text": self.text,
+            "features": [features_of(why) for why in self.answers],
+            "answers": [why.to_dict() for why in self.answers],
+            "sets": None if self.sets is None else [list(one) for one in self.sets],
+            "proof": None if self.proof is None else self.proof.to_dict(),
+        }
+
+    def _sheet(self) -> Sheet:
+        drawn = [
+            (listed(features_of(why)), [Bar("a", "", why.distance, plain(why.distance, 4))])
+            for why in self.answers[:LISTED]
+        ]
+        charts = (
+            [Chart(bars(drawn, self.text), "Distance of the nearest context for each set of features.")]
+            if drawn
+            else []
+        )
+        rows = [
+            [", ".join(features_of(why)), changes_in_words(why.report), plain(why.distance, 4), why.status]
+            for why in self.answers
+        ]
+        head = ["features", "what changes", "distance", "status"]
+        certificate = [
+            ("sets of features asked for", f"up to {self.up_to}"),
+            ("complete up to", f"{self.complete_up_to}"),
+            ("status", self.status),
+            ("time", duration(self.seconds)),
+        ]
+        tables = [Table("Every way that would do", head, rows, {2})] if rows else []
+        return Sheet("What else would do?", self.text, charts, tables, certificate)
+
+
+def features_of(why: Explanation) -> list[str]:
+    """Names of the features that an explanation changes."""
+    return [str(name) for name in why.changes["feature"]]
+
+
+def _line(why: Explanation) -> str:
+    sure = "" if why.status == "optimal" else ", not proved nearest"
+    return f"{changes_in_words(why.report)} (distance {plain(why.distance, 4)}{sure})"
+
+
+def menu(policy: Policy, context: Any, instead: Any, up_to: int, apart: float, options: dict[str, Any]) -> Menu:
+    """The nearest explanation for every smallest set of up to `up_to` features that suffices."""
+    whole(1).check("up_to", up_to)
+    at_least(0, "a finite number >= 0").check("apart", apart)
+    asker = Asker(policy, context, instead, options)
+    up_to, tables = min(int(up_to), len(policy.schema_.names)), kind_of(context, policy.tables_)
+    found: list[Explanation] = []
+    proof: Explanation | None = None
+    complete, status = 0, "complete"
+    # Sets are met by their size, each nearest first. All smaller ones are known when a set is met, and none that holds
+    # one of them is looked at: so it is a smallest set, and its explanation the nearest one that it has.
+    for size in range(1, up_to + 1):
+        ended, proof = _collect(asker, size, found)
+        if ended != "none":
+            status = ended
+            break
+        complete = size
+    if status == "already":
+        return Menu(tuple(found), "already", up_to, up_to, float(apart), 0, asker.seconds, tables)
+    found.sort(key=lambda why: why.distance)
+    kept = _apart(policy, found, float(apart))
+    left_out = len(found) - len(kept)
+    sets = tuple(tuple(features_of(why)) for why in found)
+    menu = Menu(tuple(kept), status, up_to, complete, float(apart), left_out, asker.seconds, tables)  # type: ignore[arg-type]
+    return replace(menu, sets=sets, proof=proof) if status == "complete" else menu
+
+
+def _collect(asker: Asker, size: int, found: list[Explanation]) -> tuple[str, Explanation | None]:
+    """Add the explanations of all smallest sets of so many features to `found`.
+
+    How that ended, "none" for all of them, and the last answer, which is the proof of that.
+    """
+    while True:
+        why = asker.ask(max_changes=size, barred=[features_of(one) for one in found])
+        if why is None:
+            return "interrupted" if asker.interrupted else "time_limit", None
+        if why.status == "none":
+            return "none", why
+        if why.context is not None:
+            found.append(with_others_fixed(asker, why))
+        if why.status != "optimal":
+            return str(why.status), None
+
+
+def with_others_fixed(asker: Asker, why: Explanation) -> Explanation:
+    """`why` as the answer to what it is proved to be nearest of: contexts in which nothing else changes."""
+    if why.status == "already":
+        return why
+    changed = features_of(why)
+    asked = {name: value for name, value in why.asked.items() if name != "max_changes"}
+    asked["fixed"] = sorted(name for name in asker.policy.schema_.names if name not in changed)
+    return replace(why, asked=asked, max_changes=None)
+
+
+def _apart(policy: Policy, found: list[Explanation], apart: float) -> list[Explanation]:
+    """Those of the answers, nearest first, that are at least so far from all that are kept before them."""
+    kept: list[Explanation] = []
+    points: list[Any] = []
+    for why in found:
+        assert why.context is not None and why.question is not None  # noqa: PT018
+        point, weight = policy.schema_.encode_row(why.context), why.question.space.weight
+        if all(float(np.abs(point - other) @ weight) >= apart for other in points):
+            kept.append(why)
+            points.append(point)
+    return kept

@@ -1,0 +1,254 @@
+"""Nearest explanations where forecasts of trees say what may come: the search over the cells of the trees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whence import _core
+from whence.claims.forecast_costs import BandPricing, Broken, CurvePricing, ForecastQuestion, LinearPricing
+from whence.features.space import Few, Space
+from whence.models.tree_arrays import ArrayTree
+from whence.question import Answer, Limits, Question, nearest_of
+from whence.risk import Expectation
+from whence.search import driver
+from whence.search.forest.forest_search import ForestFrontier, against_decision, prepared
+from whence.search.forest.grid import KeptGrid
+from whence.util.aliases import Floats
+from whence.weights import InputMap, TreeWeights
+from whence.weights.forecast_weights import ForecastTrees
+from whence.weights.plausibility import Isolation
+
+__all__ = ["SummedTrees", "crossing", "explain", "question_of"]
+
+
+#: The limits of one forecast.
+Band = tuple[float, float]
+
+
+class ForecastFrontier(ForestFrontier):
+    """Boxes in the order of their distance, judged by what the leaves add to the forecast of every outcome."""
+
+    question: ForecastQuestion
+
+    def __init__(
+        self,
+        question: ForecastQuestion,
+        kept: KeptGrid,
+        plausible: _core.Plausibility | None,
+        criterion: _core.MeanCriterion,
+        band: Band | None = None,
+    ) -> None:
+        self.forecast = cast(ForecastTrees, question.weights)
+        self.band = band
+        super().__init__(question, kept, plausible, criterion)
+        # Curves are no sums over trees that a box could keep for itself.
+        self.in_common = isinstance(criterion, _core.CurveCriterion)
+
+    def cut(self, rival: Floats) -> None:
+        """Ask that the alternative cost no more than a plan with these figures."""
+        criterion = self.criterion
+        if isinstance(criterion, _core.CurveCriterion):
+            self.refuted += self.proposing
+            _add_curves(criterion, *self._curves(rival))
+            return
+        assert isinstance(criterion, _core.MeanCriterion)
+        rows = self._rows(rival)
+        if not (self.asking or self.proposing):
+            for row in rows:
+                criterion.add_rival(row)
+        elif self.proposing:
+            self.search.meet(rows[0])
+            self.refuted += 1
+        else:
+            self.search.answer(rows[0])
+
+    def _rows(self, rival: Floats) -> list[Floats]:
+        """What every leaf adds to the criterion: limits of the one forecast, or what both plans cost."""
+        question, view, trees = self.question, self.forecast, self.kept.trees
+        if self.band is not None:
+            (low, high), values, offset = self.band, view.leaf_values[:, 0], float(view.offsets[0])
+            rows = []
+            # Leaves add up to the forecast; what it may miss by rounding is far below the tolerance of costs.
+            if high < np.inf:
+                rows.append(values + (offset - high) / trees)
+            if low > -np.inf:
+                rows.append((low - offset) / trees - values)
+            return rows or [np.zeros(values.size)]
+        over = question.alternative - rival
+        return [view.leaf_values @ over[:-1] + (view.offsets @ over[:-1] + over[-1]) / trees]
+
+    def _curves(self, rival: Floats) -> tuple[list[Broken], float]:
+        pricing, question = cast(CurvePricing, self.question.pricing), self.question
+        if question.best_known:
+            return pricing.regrets(question.alternative, 1.0 + question.within), 0.0
+        return pricing.curves(question.alternative, rival)
+
+    def weights(self, point: Floats) -> Floats:
+        """The forecast at the point handed out last."""
+        return self._weights()
+
+    def _weights(self) -> Floats:
+        found: Floats = self.forecast.offsets + self.forecast.leaf_values[self.leaves].sum(axis=0)
+        return found
+
+
+def explain(question: ForecastQuestion) -> Answer:
+    """Answer a question about the forecasts of trees."""
+    kept, plausible = prepared(question)
+    if kept is None:
+        return Answer("time_limit", None, np.inf, 0.0)
+    pricing, view = question.pricing, cast(ForecastTrees, question.weights)
+    if question.best_known:
+        # Whatever holds against the best plan holds against all.
+        question = replace(question, kind="relative")
+    if isinstance(pricing, BandPricing):
+        bands = question.bands()
+
+        def asked() -> Iterator[Answer]:
+            for band in bands:
+                inner = replace(question, tau=0.0)
+                yield driver.run(
+                    inner, ForecastFrontier(inner, kept, plausible, _core.MeanCriterion(kept.leaves), band)
+                )
+
+        return nearest_of(asked())
+    if isinstance(pricing, CurvePricing):
+        criterion: _core.MeanCriterion = _core.CurveCriterion(
+            np.ascontiguousarray(view.leaf_values), np.ascontiguousarray(view.offsets)
+        )
+    else:
+        assert isinstance(pricing, LinearPricing)
+        criterion = _core.MeanCriterion(kept.leaves)
+    frontier = ForecastFrontier(question, kept, plausible, criterion)
+    return driver.run(against_decision(question, frontier), frontier)
+
+
+def _add_curves(criterion: _core.CurveCriterion, curves: list[Broken], amount: float) -> None:
+    """One more rival, by a curve for every outcome; the amount goes to the first of them."""
+    lengths = np.array([curve.at.size for curve in curves], dtype=np.int64)
+    shift = np.repeat([amount, *([0.0] * (len(curves) - 1))], lengths)
+    criterion.add_curves(
+        np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+        np.concatenate([curve.at for curve in curves]),
+        np.concatenate([curve.value for curve in curves]) + shift,
+        np.array([[curve.before, curve.after] for curve in curves]).ravel(),
+    )
+
+
+class SummedTrees:
+    """Trees with a value in every leaf, in the place of weights: what a grid is built from and kept with.
+
+    Parameters
+    ----------
+    trees : list of ArrayTree
+        Laid out in the columns of the search.
+    values : list of ndarray
+        For each of them, the value of every node of the library's tree.
+    offset : float
+        What is added to their sum.
+    inputs : ndarray
+        Past contexts, as the trees see them: where good answers are looked for first.
+    """
+
+    def __init__(self, trees: Sequence[ArrayTree], values: Sequence[Floats], offset: float, inputs: Floats) -> None:
+        self.members_ = _Bare(list(trees))
+        self.inputs_ = inputs
+        self.offset = offset
+        found = [own[tree.leaf[tree.leaf >= 0]] for tree, own in zip(trees, values, strict=True)]
+        #: The value of every leaf of the grid.
+        self.leaf_values: Floats = np.concatenate(found)
+
+    @property
+    def trees(self) -> list[ArrayTree]:
+        """The trees."""
+        return self.members_.trees
+
+    def sums(self, X: Floats) -> Floats:
+        """The sum for every row, as the trees see it."""
+        first = np.cumsum([0] + [int((tree.leaf >= 0).sum()) for tree in self.trees])
+        total = np.full(len(X), self.offset)
+        for tree, begin in zip(self.trees, first[:-1], strict=True):
+            number = np.cumsum(tree.leaf >= 0) - 1
+            total += self.leaf_values[begin + number[tree.apply(X)]]
+        return total
+
+
+class _Bare:
+    """Trees without samples, as a grid wants them."""
+
+    #: Nothing counts for more than anything else.
+    mass: Floats | None = None
+
+    def __init__(self, trees: list[ArrayTree]) -> None:
+        self.trees = trees
+        self.order = np.zeros((len(trees), 1), dtype=np.int32)
+
+    def slices(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        nodes = sum(tree.node_count for tree in self.trees)
+        return np.zeros(nodes, dtype=np.int64), np.ones(nodes, dtype=np.int64)
+
+
+class CrossingFrontier(ForestFrontier):
+    """Boxes in the order of their distance, judged by rows of leaf values that must each add up to at most tau."""
+
+    def __init__(
+        self, question: Question, kept: KeptGrid, rows: Sequence[Floats], plausible: _core.Plausibility | None = None
+    ) -> None:
+        self.leaf_rows = rows
+        super().__init__(question, kept, plausible)
+
+    def cut(self, rival: Floats) -> None:
+        """Ask for all limits."""
+        assert isinstance(self.criterion, _core.MeanCriterion)
+        for row in self.leaf_rows:
+            self.criterion.add_rival(row)
+
+
+def question_of(
+    summed: Any,
+    space: Space,
+    inputs: InputMap,
+    tau: float,
+    limits: Limits,
+    threads: int | None = None,
+    plausible: Isolation | None = None,
+    few: Few | None = None,
+) -> Question:
+    """What an engine is asked, in which the sum over trees, or a line, stands in the place of costs."""
+    none = np.zeros(1)
+    return Question(
+        space=space,
+        weights=cast(TreeWeights, cast(Any, summed)),
+        inputs=inputs,
+        alternative=none,
+        decision=none,
+        risk=Expectation(),
+        kind="relative",
+        tau=tau,
+        separation=0.0,
+        better=lambda weights: None,
+        limits=limits,
+        threads=threads,
+        plausible=plausible,
+        few=few,
+    )
+
+
+def crossing(question: Question, between: tuple[float, float]) -> Answer:
+    """The nearest context in which the sum lies between two numbers, either of which may be infinite."""
+    summed = cast(SummedTrees, cast(Any, question.weights))
+    kept, plausible = prepared(question)
+    if kept is None:
+        return Answer("time_limit", None, np.inf, 0.0)
+    low, high = between
+    rows = []
+    if high < np.inf:
+        rows.append(summed.leaf_values + (summed.offset - high) / kept.trees)
+    if low > -np.inf:
+        rows.append((low - summed.offset) / kept.trees - summed.leaf_values)
+    return driver.run(question, CrossingFrontier(question, kept, rows, plausible))

@@ -1,0 +1,475 @@
+"""Nearest explanations of forest policies: best-first search over the cells of the forest."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whence import _core
+from whence.features.space import Space
+from whence.question import Answer, Question
+from whence.search import driver
+from whence.search.forest.extend_grid import isolated, related
+from whence.search.forest.forest_criteria import (
+    add_rival,
+    confident_excess,
+    confidently,
+    criterion_of,
+    rival_row,
+    without_tolerance,
+)
+from whence.search.forest.grid import KeptGrid, cell_beyond, few_changes, grid_of, leaf_means, locate, weights_at
+from whence.search.forest.ladder_memo import earlier, remember
+from whence.search.forest.linear_rows import Region, nearest_under_rows
+from whence.search.forest.proposals import (
+    climbed,
+    contexts_in_time,
+    descended,
+    exchanged,
+    nearest_first,
+    past_cells,
+    pulled,
+)
+from whence.search.sets.potential_phase import PlanByPlan
+from whence.util.aliases import Floats
+from whence.weights import TreeWeights
+from whence.weights.plausibility import Isolation
+
+__all__ = ["IMPROVED", "ForestFrontier", "against_decision", "equal_shares", "explain", "prepared", "starts_of"]
+
+
+Ints = NDArray[np.int32]
+Asked = TypeVar("Asked", bound=Question)
+
+#: Boxes to examine before looking for a good explanation without proof: expected cost, CVaR; and the same with standard
+#: errors. The first boxes are the largest: what is found makes them smaller, and the dearer boxes are, the sooner that
+#: pays.
+PATIENCE = (500, 0)
+PATIENCE_SURE = (64, 0)
+#: Past contexts that satisfy the criterion and are pulled towards the start for that: expected cost, CVaR (where
+#: exchanges improve the best one).
+IMPROVED = (6, 2)
+#: Boxes after which the plain bound has stalled: proposals by climbing, and the strong bound.
+STALLED = 2000
+#: Past contexts from which a context is looked for by descents, however far away, where a set of plans has none by
+#: then, and how many times the looks of other proposals.
+DESCENTS, DESCENT_LOOKS = 12, 8
+#: Boxes after which a question about a set of plans and deep trees is worth proposals by exchanges, and how many times
+#: the looks of other ones.
+EXCHANGE_FROM, EXCHANGES = 2500, 5
+#: Coordinates from which the strong bound pays: expected cost, CVaR; with standard errors as with CVaR.
+STRONG_FROM = (8, 25)
+#: Boxes after which they are split where both halves come nearest to being settled, and no longer next to the nearest
+#: point: expected cost, CVaR; and with the strong bound.
+SHARP_FROM, SHARPER_FROM = (500, 0), 16_000
+#: Leaves a tree, on average, above which a question about one plan begins with that (about a set of them, large boxes
+#: would be dear), and coordinates up to which it is done with the plain bound.
+MANY_LEAVES, SHARP_TO = 64, 24
+#: Leaves above which a proposal is looked for before the first box is opened, where so many seconds are left.
+LARGE, SHORT = 200_000, 0.25
+#: Of an absolute question: rivals that all boxes share before they have their own, and boxes after which the search
+#: begins anew, such that each box asks for the best plan at its nearest point.
+COMMON, EAGER_FROM = 32, 32_000
+#: Boxes to examine before its first proposals, the factor until the next ones, rivals that they are judged by, and how
+#: many of them may be refuted in a row.
+FIRST_LOOK, LATER, RECENT, REFUTED = 500, 4, 24, 8
+
+
+class ForestFrontier:
+    """Boxes of cells in the order of their distance."""
+
+    def __init__(
+        self,
+        question: Question,
+        kept: KeptGrid,
+        plausible: _core.Plausibility | None = None,
+        criterion: _core.Criterion | None = None,
+    ) -> None:
+        self.question = question
+        self.kept = kept
+        self.located = _located(question, kept)
+        self.value = self.located.value
+        self.plausible = plausible
+        self.tail = question.risk.tail is not None
+        self.absolute = question.kind == "absolute"
+        patience = (PATIENCE_SURE if question.confidence > 0.0 else PATIENCE)[self.tail]
+        self.deep = kept.grid.leaves > MANY_LEAVES * kept.grid.trees
+        searched = self.deep and question.plans is not None
+        #: Boxes to examine before each proposal.
+        self.stages = (patience, STALLED, EXCHANGE_FROM) if searched else (patience, STALLED)
+        # The spread of a CVaR over the trees is known from whole tables only: all boxes share the rivals.
+        self.in_common = self.tail and question.confidence > 0.0
+        self.given = criterion is None and (self.in_common or (self.tail and not self.absolute))
+        self.criterion: _core.Criterion
+        if criterion is not None:
+            self.criterion = criterion
+        elif self.in_common:
+            self.criterion = _core.ConfidentTailCriterion(_plans(question, kept), question.confidence)
+        elif self.given:
+            self.criterion = _plans(question, kept)
+        else:
+            self.criterion = criterion_of(question, kept, question.confidence)
+        self.few = few_changes(question)
+        self.search = self._new_search()
+        self.columns = kept.grid.columns
+        self.shown = self.located.start
+        self.excluded: list[tuple[Ints, bool]] = []
+        relations = question.space.relations
+        self.related = relations is not None
+        self.rows = relations if relations is not None and len(relations.rows) else None
+        #: A point that keeps the rows, and its cells, where the nearest one of its region does not.
+        self.pending: tuple[Floats, Ints] | None = None
+        self.examined_before = 0
+        self.bound = 0.0
+        self.proposed = 0
+        self.asking = False
+        self.eager = False
+        self.proposing = False
+        self.refuted = 0
+        #: Cells of the latest proposal.
+        self.near: Ints | None = None
+        self.shares: _core.Shares | None = None
+
+    @property
+    def nodes(self) -> int:
+        """Boxes examined so far."""
+        return self.examined_before + self.search.examined
+
+    def cut(self, rival: Floats) -> None:
+        """Ask that the alternative cost no more than `rival`."""
+        if self.given:
+            self.given = False  # the decision is one of the plans that were given
+            return
+        if self.in_common or not (self.asking or self.proposing):
+            self.refuted += self.proposing
+            add_rival(self.criterion, self.question, self.kept, rival)
+            return
+        row = rival_row(self.question, self.kept, rival, self._weights() if self.tail else None)
+        if self.proposing:
+            self.search.meet(row)
+            self.refuted += 1
+        else:
+            self.search.answer(row)
+
+    def exclude(self, point: Floats) -> None:
+        """Leave out the region in which every tree has the same leaf as at the point handed out last."""
+        self._leave_out(self.shown, False)
+
+    def _leave_out(self, cells: Ints, every_tree: bool) -> None:
+        self.excluded.append((cells, every_tree))
+        self.search.exclude(cells, every_tree)
+
+    def advance(self, nodes: int, cutoff: float) -> Floats | None:
+        """Search on; the nearest candidate left, if it was reached."""
+        if self._due() or self.pending is not None:
+            return None
+        self.proposing = False
+        dear = self.tail or self.question.confidence > 0.0
+        # Of a set, as long as no explanation is known, there may be none: the plain bound proves that sooner.
+        worth = self.question.plans is None or cutoff < np.inf
+        if self.shares is None and worth and self.nodes >= STALLED and self.columns >= STRONG_FROM[dear]:
+            self.shares = equal_shares(self.kept, self.located, min(cutoff, 2.0))
+        sharp = self._is_sharp(dear)
+        if self.absolute:
+            self._ask_in_boxes()
+            # Boxes that ask for the best plan settle nothing next to the start alone.
+            sharp = sharp or self.eager
+        # Slices follow the clock; they end where the course of the search is decided, so that it does not.
+        for milestone in (FIRST_LOOK, EAGER_FROM, *self.stages, SHARP_FROM[self.tail], SHARPER_FROM):
+            if self.nodes < milestone:
+                nodes = min(nodes, milestone - self.nodes)
+        seconds = self.question.limits.remaining
+        reached, bound = self.search.advance(nodes, cutoff, self.shares, sharp, seconds)
+        self.bound = max(self.bound, bound)
+        return self._keeping_rows(self.search.cells) if reached else None
+
+    def _is_sharp(self, dear: bool) -> bool:
+        """Whether boxes are split where both halves come nearest to being settled."""
+        if self.shares is None:
+            one = self.question.plans is None
+            begun = self.nodes >= SHARP_FROM[self.tail] or one == self.deep
+            return begun and (self.columns <= SHARP_TO or not one)
+        return self.deep or (not dear and not self.absolute and self.nodes >= SHARPER_FROM)
+
+    def _keeping_rows(self, cells: Ints) -> Floats | None:
+        """The point of cells that were reached; None, with a proposal that waits, where it breaks a row."""
+        point = self.point_of(cells)
+        if self.rows is None or self.rows.keeps_rows(point):
+            return point
+        # The region is done with, whatever its nearest point is; where the criterion is about plans that are still to
+        # be met, the driver asks for them there.
+        self.pending = self._nearest_kept(cells)
+        self._leave_out(cells, True)
+        return None
+
+    def _nearest_kept(self, cells: Ints) -> tuple[Floats, Ints] | None:
+        """The nearest point that keeps the rows, where all trees have the leaves of these cells, and the cells."""
+        assert self.rows is not None
+        region = Region.around(self.question, self.kept, self.located, cells)
+        point = nearest_under_rows(self.question, self.kept, region, self.rows)
+        return None if point is None else (point, cells)
+
+    def _ask_in_boxes(self) -> None:
+        """Where a few rivals for all boxes did not settle an absolute question, give every box its own."""
+        # Boxes that ask at once do so at points that relations may rule out.
+        eager = self.nodes >= EAGER_FROM and not self.in_common and not self.related
+        many = self.criterion.rivals > COMMON
+        if (eager or many) and not self.in_common and (not self.asking or eager != self.eager):
+            if eager:
+                self._begin_anew()
+            self.search.ask_in_boxes(eager)
+            self.asking, self.eager = True, eager
+
+    def _begin_anew(self) -> None:
+        """Search from the start again: boxes that ask are split elsewhere, and the many small ones left would stay."""
+        self.examined_before += self.search.examined
+        self.search = self._new_search()
+        for cells, every_tree in self.excluded:
+            self.search.exclude(cells, every_tree)
+
+    def _new_search(self) -> _core.ForestSearch:
+        question = self.question
+        threads = question.threads or 1
+        tau = float(question.tau)
+        return _core.ForestSearch(self.located, self.criterion, tau, threads, self.plausible, self.few)
+
+    def point_of(self, cells: Ints) -> Floats:
+        """Coordinates of the nearest point of a cell."""
+        self.shown = cells
+        point = np.empty(cells.size)
+        point[self.question.inputs.coordinate] = self.value[self.kept.places(cells)]
+        return point
+
+    def _due(self) -> int:
+        """Which proposal should be looked for before the search goes on: 1, 2 or 3, or 0 for none."""
+        large = self.kept.grid.leaves > LARGE and self.question.limits.remaining > SHORT
+        stage = self.proposed + 1
+        if self.absolute:
+            after = FIRST_LOOK * LATER**self.proposed
+            return 2 - stage % 2 if self.nodes >= after else 0
+        if stage > len(self.stages):
+            return 0
+        return stage if (large and stage <= 2) or self.nodes >= self.stages[stage - 1] else 0
+
+    def propose(self, cutoff: float) -> Floats | None:
+        """A context that satisfies all cuts: a past one pulled towards the start; later by climbing, and exchanges."""
+        if self.pending is not None:
+            point, self.shown = self.pending
+            self.pending, self.proposing = None, True
+            return point
+        stage = self._due()
+        if stage == 0:
+            return None
+        cells = self._proposal(stage, cutoff)
+        # A plan that refutes a proposal of an absolute question makes the next one better.
+        self.proposing = cells is not None
+        if not self.absolute or cells is None or self.refuted >= REFUTED:
+            self.proposed += 1
+            self.refuted = 0
+        if cells is None:
+            return None
+        self.near = cells
+        point = self.point_of(cells)
+        if self.rows is None or self.rows.keeps_rows(point):
+            return point
+        kept = self._nearest_kept(cells)
+        return None if kept is None else kept[0]
+
+    def _proposal(self, stage: int, cutoff: float) -> Ints | None:
+        seconds = 0.25 * self.question.limits.remaining
+        if self.absolute and not self.in_common:
+            self.search.show_latest(RECENT)
+        proposals = self._proposals(self.criterion, seconds)
+        starts = starts_of(self.question, self.kept, self.located)
+        if stage == 2:
+            found = climbed(proposals, cutoff)
+            far = self.question.plans is not None and self.few is None and cutoff == np.inf
+            if found is not None or not far:
+                return found
+            proposals = self._proposals(self.criterion, seconds)
+            proposals.looks *= DESCENT_LOOKS
+            return descended(proposals, self._least_short(starts))
+        if stage == 3:
+            proposals.looks *= EXCHANGES
+            return exchanged(proposals, starts, self.near, cutoff)
+        return pulled(proposals, starts, cutoff, IMPROVED[self.tail], exchange=self.tail)
+
+    def _proposals(self, criterion: _core.Criterion, seconds: float) -> _core.Proposals:
+        left = contexts_in_time(self.kept, criterion, seconds)
+        tau = float(self.question.tau)
+        proposals = _core.Proposals(self.located, criterion, tau, left, seconds, self.plausible, self.few)
+        proposals.none_nearer = self.bound
+        return proposals
+
+    def _least_short(self, starts: Ints) -> Ints:
+        """The starts that miss the criterion by least."""
+        grid, trees = self.kept.grid, self.kept.trees
+        over = [self.criterion.excess(grid.leaves_at(cells)[:trees]).over for cells in starts]
+        return starts[np.argsort(over, kind="stable")[:DESCENTS]]
+
+    @property
+    def leaves(self) -> Ints:
+        """Leaves of the forest at the point handed out last."""
+        return self.kept.grid.leaves_at(self.shown)[: self.kept.trees]
+
+    def leaves_of(self, point: Floats) -> Ints:
+        """Leaves of the forest at a point that was found."""
+        inputs = self.question.inputs
+        cells = [self.kept.cells_of(c, point[[q]], inputs)[0] for c, q in enumerate(inputs.coordinate.tolist())]
+        return self.kept.grid.leaves_at(np.array(cells, dtype=np.int32))[: self.kept.trees]
+
+    def weights(self, point: Floats) -> Floats:
+        """Weights at the point handed out last."""
+        return self._weights()
+
+    def _weights(self) -> Floats:
+        """The same, from the leaves of its cells."""
+        return weights_at(self.kept, self.leaves, self.question.alternative.size)
+
+    def cell(self, point: Floats) -> tuple[Floats, Floats] | None:
+        """The part of the cell around `point` that lies beyond it, seen from the start, along what moved."""
+        return cell_beyond(self.question, self.kept, self.rows, point)
+
+
+def _located(question: Question, kept: KeptGrid) -> _core.Located:
+    """The allowed cells of the question, which every confidence shares."""
+    known: tuple[Space, KeptGrid, _core.Located] | None = question.memo.get("located")
+    if known is None or known[0] is not question.space or known[1] is not kept:
+        known = question.memo["located"] = question.space, kept, locate(question, kept)
+    return known[2]
+
+
+def starts_of(question: Question, kept: KeptGrid, located: _core.Located) -> Ints:
+    """Past contexts from which proposals begin, nearest first; every confidence shares them, too."""
+    known: tuple[_core.Located, Ints] | None = question.memo.get("starts")
+    if known is None or known[0] is not located:
+        if kept.past is None:
+            kept.past = past_cells(kept, cast(TreeWeights, question.weights).inputs_, question.inputs)
+        known = question.memo["starts"] = located, nearest_first(kept, located, kept.past)
+    return known[1]
+
+
+def _plans(question: Question, kept: KeptGrid) -> _core.TailCriterion:
+    """The CVaR tables of the alternative and the decision, which every confidence shares."""
+    asked = (question.alternative, question.decision, question.within, question.margin)
+    known, plans = question.memo.get("plans", ((), None))
+    if plans is None or any(one is not other for one, other in zip(asked, known, strict=True)):
+        plans = criterion_of(question, kept)
+        add_rival(plans, question, kept, question.rival_decision)
+        question.memo["plans"] = asked, plans
+    assert isinstance(plans, _core.TailCriterion)
+    return plans
+
+
+def prepared(question: Question) -> tuple[KeptGrid | None, _core.Plausibility | None]:
+    """The grid of the question's trees, with further ones that say which contexts are usual and can exist.
+
+    The grid is None where the time is up before it is built.
+    """
+    kept = grid_of(question)
+    if kept is not None and kept.whole is not None:
+        question = without_tolerance(question)
+    plausible = None
+    isolation = question.plausible if isinstance(question.plausible, Isolation) else None
+    relations = question.space.relations
+    if kept is not None and relations is not None and relations.as_trees:
+        kept, plausible = related(question, kept, relations, isolation)
+    elif kept is not None and isolation is not None:
+        kept, plausible = isolated(question, kept, isolation)
+    return kept, plausible
+
+
+def against_decision(question: Asked, frontier: ForestFrontier) -> Asked:
+    """The question whose `better` also names the decision, where a margin or standard errors are missing.
+
+    Boxes that ask for the best plan hand out points that need not hold against the decision. Where no plan is better,
+    the alternative costs no more than the decision, but it may have to cost less.
+    """
+    if not (question.confidence or any(question.margin)):
+        return question
+
+    def better(weights: Floats) -> Floats | None:
+        found = question.better(weights)
+        if found is not None or not frontier.eager:
+            return found
+        sure = question.confidence > 0.0
+        stands = _holds_at(question, frontier.kept, frontier.leaves) if sure else question.holds(weights)
+        return None if stands else question.rival_decision
+
+    return replace(question, better=better)
+
+
+def explain(question: Question) -> Answer:
+    """Answer a question about a forest policy."""
+    kept, plausible = prepared(question)
+    if kept is None:
+        return Answer("time_limit", None, np.inf, 0.0)
+    before = earlier(question) if question.confidence > 0.0 else None
+    if before is not None and before.settles(lambda leaves: _holds_at(question, kept, leaves)):
+        return replace(before.answer, nodes=0)
+    frontier = ForestFrontier(question, kept, plausible)
+    if before is not None:
+        frontier.bound = before.answer.bound
+    if question.confidence > 0.0 and frontier.absolute:
+        question = confidently(question, kept, question.confidence, lambda: frontier.leaves)
+        frontier.question = question
+    if PlanByPlan.suits(frontier):
+        worth = leaf_means(kept, question.alternative - question.rival_decision)
+        answer = driver.run(question, PlanByPlan(frontier, lambda most: worth[None, :]))
+    else:
+        answer = driver.run(against_decision(question, frontier), frontier)
+    remember(question, answer, None if answer.point is None else frontier.leaves_of(answer.point))
+    return answer
+
+
+def _holds_at(question: Question, kept: KeptGrid, leaves: Ints) -> bool:
+    """Whether the decision is beaten by so many standard errors where the trees have these leaves."""
+    if question.risk.tail is None:
+        over = confident_excess(question, kept, question.confidence, leaves, question.rival_decision)
+    else:
+        over = _core.ConfidentTailCriterion(_plans(question, kept), question.confidence).excess(leaves).over
+    return over <= question.tau
+
+
+#: Buckets of steps per column and direction, where the number of columns leaves room for them.
+BUCKETS = 12
+
+
+def equal_shares(kept: KeptGrid, located: _core.Located, reach: float) -> _core.Shares:
+    """Equal shares among the trees that ask for a column, over steps up to the distance `reach`."""
+    start, group, all_distances = located.start, located.group, located.distance
+    d = start.size
+    bucket = np.zeros(all_distances.size, dtype=np.int32)
+    edges: list[float] = []
+    begins: list[int] = []
+    columns: list[int] = []
+    many = max(2, min(BUCKETS, 4000 // d))
+    for j in range(d):
+        first = kept.face_start[j] + j
+        cells = np.arange(first, kept.face_start[j + 1] + j + 1)
+        distance = all_distances[cells]
+        below = np.arange(cells.size) < start[j]
+        for side in (below, ~below):
+            inside = side & np.isfinite(distance)
+            steps = np.unique(distance[inside & (distance <= reach)])
+            steps = steps[steps > 0]
+            if steps.size > many:
+                steps = np.quantile(steps, np.linspace(0, 1, many + 1)[:-1])
+            # A bucket begins where the one before it ends; the first at the start itself.
+            begin = len(edges)
+            marks = np.concatenate([[0.0], steps[:-1]]) if steps.size else np.zeros(1)
+            edges += marks.tolist()
+            begins += [begin] * marks.size
+            columns += [j] * marks.size
+            within = np.searchsorted(marks, distance[inside], side="left") - 1
+            bucket[cells[inside]] = begin + np.clip(within, 0, marks.size - 1)
+    asks = kept.grid.asks
+    for g in np.unique(group[group >= 0]):
+        members = np.flatnonzero(group == g)
+        asks[members] = asks[members].max(axis=0)
+    asks = (asks + 1e-9) / (asks + 1e-9).sum(axis=1, keepdims=True)
+    part = np.ascontiguousarray(asks[columns])
+    return _core.Shares(located, bucket, np.array(edges), np.array(begins, dtype=np.int32), part)

@@ -1,0 +1,327 @@
+"""The space of a nearest-neighbour question as axes: one per number, one per category.
+
+Coordinates that cannot move are folded into a constant per past context. The one-hot coordinates of a
+category become a single axis that holds the rank of the category by the cost of changing to it, so that
+every part of the space is a product of intervals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whence._core import Axis, AxisKind, Rules
+from whence.features.coordinate_relations import Relations, RelationTree
+from whence.features.space import Curve, Space
+from whence.question import Question
+from whence.util.aliases import Floats
+from whence.weights import KNNWeights
+from whence.weights.distance_weights import short_way
+from whence.weights.metrics import Scores, seen_in_coordinates
+
+__all__ = ["Axes", "Layout", "rules_of"]
+
+
+Ints = NDArray[np.int64]
+
+#: Added to the separation that a returned context must keep, so that rounding cannot break it.
+ROBUST = 1e-9
+#: What an axis weighs that costs nothing.
+WEIGHTLESS = 1e-12
+
+
+@dataclass(frozen=True)
+class Axes:
+    """The axes that can move, and the past contexts along them.
+
+    Attributes
+    ----------
+    each : list of Axis
+        What is known of every axis.
+    points : ndarray of shape (n, q)
+        Past contexts along the axes.
+    base : ndarray of shape (n,)
+        Their distance along the coordinates that cannot move.
+    k : int
+        Number of neighbours.
+    separation, margin : float
+        Least gap behind the k-th neighbour, and the slightly larger one that contexts are placed with.
+    slopes : ndarray of shape (n, q), optional
+        Where scores stand for squared distances, their slopes along the axes, 0 for a category; `base` is then what
+        the coordinates that cannot move add to them.
+    entries : ndarray of shape (n, categories), optional
+        What each category of every category axis adds to the scores, axis by axis.
+    apart : float
+        Distance of two categories, where no scores stand for distances.
+    """
+
+    each: list[Axis]
+    points: Floats
+    base: Floats
+    k: int
+    separation: float
+    margin: float
+    slopes: Floats | None = None
+    entries: Floats | None = None
+    apart: float = 1.0
+
+
+@dataclass
+class Layout:
+    """How axes and coordinates belong together."""
+
+    axes: Axes
+    space: Space
+    #: Coordinate of every numeric axis, -1 for a category.
+    coordinate: Ints
+    #: Coordinates of every category axis, in the order of their rank.
+    members: list[Ints]
+    #: By how much coordinates are stretched along the axes, where they are.
+    stretch: Floats = field(default_factory=lambda: np.empty(0))
+
+    @classmethod
+    def for_question(cls, question: Question, weights: KNNWeights) -> Layout:
+        """Axes for a question: with scores where these stand for distances, or stretched as distances are."""
+        space, d = question.space, question.space.start.size
+        if weights.plain:
+            circles = weights.metric_.circles
+            return cls.of(space, weights.points_, int(weights.k), question.separation, circles=circles)
+        points, stretch = seen_in_coordinates(weights.points_, question.inputs, d)
+        if weights.metric_.squared:
+            scores = weights.metric_.scores(weights.points_, question.inputs, d)
+            return cls.of(space, points, int(weights.k), question.separation, scores)
+        # Two categories are 2 apart where each is a column of 0 and 1.
+        unit = weights.metric_.unit
+        stretch = np.where(space.group >= 0, 1.0, stretch / unit)
+        away = 2.0 / unit
+        found = cls.of(stretched(space, stretch), points * stretch, int(weights.k), question.separation, apart=away)
+        return replace(found, space=space, stretch=stretch)
+
+    @classmethod
+    def of(
+        cls,
+        space: Space,
+        points: Floats,
+        k: int,
+        separation: float,
+        scores: Scores | None = None,
+        apart: float = 1.0,
+        circles: Mapping[int, float] | None = None,
+    ) -> Layout:
+        """Axes of `space` for past contexts `points`, where two categories are so far apart, and some numbers go round.
+
+        Of `circles`, which has the periods of those, only distances from past contexts take notice.
+        """
+        builder = _Builder(space, points, scores, apart, circles or {})
+        for j in np.flatnonzero(space.group < 0):
+            builder.number(int(j))
+        for g in np.unique(space.group[space.group >= 0]):
+            builder.category(np.flatnonzero(space.group == g))
+        separation = max(float(separation), ROBUST)
+        axes = builder.axes(k, separation, separation * (1.0 + ROBUST) + ROBUST)
+        return cls(axes, space, np.array(builder.coordinate, dtype=np.int64), builder.members)
+
+    def to_coordinates(self, at: Floats) -> Floats:
+        """The context at a position along the axes."""
+        point: Floats = self.space.start.copy()
+        for axis, (j, members) in enumerate(zip(self.coordinate, self.members, strict=True)):
+            if j >= 0:
+                point[j] = at[axis] if not self.stretch.size else self._back(axis, int(j), float(at[axis]))
+            else:
+                point[members] = 0.0
+                point[members[int(at[axis])]] = 0.5
+        return point
+
+    def to_axes(self, point: Floats) -> Floats:
+        """Position along the axes of a context."""
+        at = np.empty(len(self.coordinate))
+        for axis, (j, members) in enumerate(zip(self.coordinate, self.members, strict=True)):
+            if j >= 0:
+                at[axis] = point[j] * self.stretch[j] if self.stretch.size else point[j]
+            else:
+                at[axis] = np.argmax(point[members])
+        return at
+
+    def _back(self, axis: int, j: int, at: float) -> float:
+        """The coordinate at a place along a stretched axis; the start, and levels, come back as they were."""
+        space, levels = self.space, self.space.levels[j]
+        if at == self.axes.each[axis].start:
+            return float(space.start[j])
+        value = at / float(self.stretch[j])
+        if levels is not None:
+            return float(levels[np.argmin(np.abs(levels - value))])
+        low, high = min(space.lower[j], space.start[j]), max(space.upper[j], space.start[j])
+        return float(np.clip(value, low, high))
+
+
+def stretched(space: Space, by: Floats) -> Space:
+    """The space whose coordinates are those of `space`, each times a number, at the same distances."""
+    levels = tuple(None if one is None else one * factor for one, factor in zip(space.levels, by, strict=True))
+    gap = None if space.gap is None else (space.gap[0] * by, space.gap[1] * by)
+    weight, curves = space.weight / by, {}
+    for j, curve in space.curves.items():
+        ends = np.array([space.lower[j], space.upper[j], space.start[j]])
+        knots, passed = _spanning(curve, float(ends.min()), float(ends.max()))
+        weight[j], curves[j] = space.weight[j], Curve(knots * by[j], passed)
+    lower, upper = space.lower * by, space.upper * by
+    return Space(space.start * by, lower, upper, levels, weight, space.group, gap=gap, curves=curves)
+
+
+def _spanning(curve: Curve, low: float, high: float) -> tuple[Floats, Floats]:
+    """The knots of a curve between two values, these two among them, and how far each is along."""
+    knots = np.unique([low, *curve.at[(curve.at > low) & (curve.at < high)], high])
+    return knots, curve(knots)
+
+
+class _Builder:
+    """Collects axes one by one."""
+
+    def __init__(
+        self, space: Space, points: Floats, scores: Scores | None, apart: float, circles: Mapping[int, float]
+    ) -> None:
+        self.space = space
+        self.apart = apart
+        self.circles = circles
+        self.points = points
+        self.scores = scores
+        self.base = np.zeros(len(points)) if scores is None else scores.constant.copy()
+        self.slopes: list[Floats] = []
+        self.entries: list[Floats] = []
+        self.columns: list[Floats] = []
+        self.each: list[Axis] = []
+        self.coordinate: list[int] = []
+        self.members: list[Ints] = []
+
+    def number(self, j: int) -> None:
+        s, low, high, levels = self.space.start[j], self.space.lower[j], self.space.upper[j], self.space.levels[j]
+        gaps: list[tuple[float, float]] = []
+        allowed: Floats | None = None
+        if levels is not None:
+            allowed = np.union1d(levels[(levels >= low) & (levels <= high)], [s])
+            low, high = allowed[0], allowed[-1]
+        else:
+            parts = self.space.pieces(j)
+            if not any(first <= s <= last for first, last in parts):
+                parts = sorted([*parts, (float(s), float(s))])
+            low, high = parts[0][0], parts[-1][1]
+            gaps = [(one[1], other[0]) for one, other in pairwise(parts)]
+        if low == high:
+            scores = self.scores
+            own = {} if j not in self.circles else {0: self.circles[j]}
+            away = short_way(self.points[:, j : j + 1] - s, own)[:, 0]
+            self.base += away if scores is None else scores.slopes[:, j] * s
+            return
+        kind = AxisKind.CONTINUOUS if allowed is None else AxisKind.DISCRETE
+        # What follows from other features costs nothing; an axis needs some weight all the same.
+        weight = float(self.space.weight[j]) or WEIGHTLESS
+        between = np.array(gaps, dtype=np.float64).reshape(-1, 2)
+        axis = Axis(kind, float(s), weight, float(low), float(high), levels=allowed, gaps=between,
+                    period=self.circles.get(j, 0.0))  # fmt: skip
+        if j in self.space.curves:
+            axis.follow(*_spanning(self.space.curves[j], float(low), float(high)))
+        self._add(axis, self.points[:, j], j, np.empty(0, dtype=np.int64))
+
+    def category(self, members: Ints) -> None:
+        space = self.space
+        one_hot = 0.5 * np.eye(len(members))
+        allowed = np.array([self._allowed(members, row) for row in one_hot])
+        cost = np.abs(one_hot - space.start[members]) @ space.weight[members]
+        if allowed.sum() <= 1:
+            chosen = one_hot[np.argmax(allowed)] if allowed.any() else space.start[members]
+            scores = self.scores
+            away = self.points[:, members] - chosen
+            far = self.apart * np.abs(away).sum(axis=1) if scores is None else scores.slopes[:, members] @ chosen
+            self.base += far
+            return
+        rank = np.lexsort((cost, ~allowed))
+        held = np.argmax(self.points[:, members][:, rank], axis=1).astype(np.float64)
+        axis = Axis(AxisKind.CATEGORY, 0.0, 1.0, 0.0, float(allowed.sum() - 1), costs=cost[rank])
+        self._add(axis, held, -1, members[rank])
+
+    def _allowed(self, members: Ints, values: Floats) -> bool:
+        point = self.space.start.copy()
+        point[members] = values
+        return bool(self.space.allows(point)[members].all())
+
+    def _add(self, axis: Axis, column: Floats, j: int, members: Ints) -> None:
+        if self.scores is not None:
+            slopes = self.scores.slopes
+            self.slopes.append(slopes[:, j] if j >= 0 else np.zeros(len(slopes)))
+            if j < 0:
+                self.entries.append(0.5 * slopes[:, members])
+        self.each.append(axis)
+        self.columns.append(column)
+        self.coordinate.append(j)
+        self.members.append(members)
+
+    def axes(self, k: int, separation: float, margin: float) -> Axes:
+        q, n = len(self.columns), len(self.points)
+        points = np.ascontiguousarray(np.array(self.columns).reshape(q, n).T)
+        if self.scores is None:
+            return Axes(self.each, points, self.base, int(k), separation, margin, apart=self.apart)
+        slopes = np.ascontiguousarray(np.array(self.slopes).reshape(q, n).T)
+        entries = np.ascontiguousarray(np.hstack(self.entries)) if self.entries else None
+        return Axes(self.each, points, self.base, int(k), separation, margin, slopes, entries)
+
+
+Node = tuple[float, float, float, float, float, float]
+
+
+def rules_of(layout: Layout, relations: Relations | None) -> Rules | None:
+    """The rules that contexts keep along the axes; what is asked of coordinates that cannot move is answered here."""
+    if relations is None:
+        return None
+    number, category = _places(layout)
+    nodes: list[Node] = []
+    roots = [_added(tree, layout.space.start, number, category, nodes) for tree in relations.trees]
+    q = len(layout.coordinate)
+    rows = np.zeros((len(relations.rows), q))
+    limits = relations.limits.copy()
+    for j in range(layout.space.start.size):
+        if j in number:
+            rows[:, number[j]] = relations.rows[:, j] if len(relations.rows) else 0.0
+        elif len(relations.rows):
+            limits -= relations.rows[:, j] * layout.space.start[j]
+    table = np.array(nodes, dtype=np.float64).reshape(-1, 6)
+    return Rules(table, np.array(roots, dtype=np.int64), np.ascontiguousarray(rows), limits)
+
+
+def _places(layout: Layout) -> tuple[dict[int, int], dict[int, tuple[int, int]]]:
+    """The axis of every coordinate that is a number, and axis and rank of every one that is a category."""
+    number: dict[int, int] = {}
+    category: dict[int, tuple[int, int]] = {}
+    for axis, (j, members) in enumerate(zip(layout.coordinate, layout.members, strict=True)):
+        if j >= 0:
+            number[int(j)] = axis
+        else:
+            category.update({int(one): (axis, rank) for rank, one in enumerate(members)})
+    return number, category
+
+
+def _added(
+    tree: RelationTree,
+    start: Floats,
+    number: dict[int, int],
+    category: dict[int, tuple[int, int]],
+    nodes: list[Node],
+) -> int:
+    """Add the nodes of a tree; the place of its root."""
+
+    def add(node: int) -> int:
+        j = int(tree.coordinate[node])
+        if j >= 0 and j not in number and j not in category:
+            return add(int(tree.left[node] if start[j] <= tree.threshold[node] else tree.right[node]))
+        here = len(nodes)
+        nodes.append((-1.0, 0.0, 0.0, 0.0, 0.0, float(tree.broken[node])))
+        if j < 0:
+            return here
+        left, right = add(int(tree.left[node])), add(int(tree.right[node]))
+        axis, value = (number[j], float(tree.threshold[node])) if j in number else map(float, category[j])
+        nodes[here] = (float(axis), float(j in category), float(value), float(left), float(right), 0.0)
+        return here
+
+    return add(0)

@@ -1,0 +1,350 @@
+"""The exact nearest explanation of a nearest-neighbour policy: best-first over boxes of contexts."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import cast
+
+import numpy as np
+
+from whence._core import AxisKind, NeighbourProgress, NeighbourSearch, Places, Rules
+from whence.question import Answer, Question
+from whence.search import driver
+from whence.search.forest.ladder_memo import earlier, remember
+from whence.search.neighbours.neighbour_axes import ROBUST, Axes, Layout, rules_of
+from whence.search.neighbours.neighbour_seeds import Seeds
+from whence.util.aliases import Floats
+from whence.weights import KNNWeights
+from whence.weights.plausibility import Nearby
+
+__all__ = [
+    "NOWHERE",
+    "NeighbourFrontier",
+    "confident_excess",
+    "explain",
+    "few_changes",
+    "nothing_moves",
+    "places_of",
+    "within_gap",
+]
+
+
+#: Rounding allowance on costs inside the search; what it lets through is judged again by the risk measure itself.
+ROUNDING = 1e-12
+
+#: Share of the largest cost by which the alternative must do better where a cut and a fresh solve disagree.
+DISAGREEMENT = 1e-9
+
+#: Radius of the first ball; the factors by which balls grow, the larger one while they take at most so many boxes.
+FIRST_RADIUS = 0.02
+WIDER, MUCH_WIDER, EASY = 1.2, 1.7, 64
+
+#: Boxes before explanations met on the way are looked at; then again whenever an eighth more have been examined.
+FIRST_MILESTONE = 16
+
+#: An explanation that is at most this much farther than the ball's radius makes the next ball.
+CLOSE = 1.2
+
+#: The answer where there is no other context.
+NOWHERE = Answer("none", None, np.inf, np.inf)
+
+
+class NeighbourFrontier:
+    """Boxes of contexts in the order of their distance (see :class:`whence.search.driver.Frontier`)."""
+
+    def __init__(self, question: Question) -> None:
+        self.question = question
+        self.estimator = weights = cast(KNNWeights, question.weights)
+        self.layout = Layout.for_question(question, weights)
+        self.axes = self.layout.axes
+        self.plausible = question.plausible if isinstance(question.plausible, Nearby) else None
+        rules = rules_of(self.layout, question.space.relations)
+        self.search = _search(question, self.layout, self.plausible, rules)
+        self.rivals: list[Floats] = []
+        self.radius = FIRST_RADIUS
+        self.farthest = _farthest(self.axes)
+        self.nodes = 0
+        self.bound = 0.0
+        #: By which share of its distance an explanation may be farther than the nearest one, and what is proved: no
+        #: explanation is nearer. Unlike that, `bound` counts what is within the gap as proved.
+        self.gap = weights.proof_gap
+        self.proved = 0.0
+        self.milestone = FIRST_MILESTONE
+        self.seeds = Seeds(self.axes, self.search, None if question.few is None else question.few.most)
+        self.candidate: Floats | None = None
+        #: The point handed out last.
+        self.shown: Floats | None = None
+
+    def start_at(self, proved: float) -> None:
+        """Nothing nearer is an explanation: the first ball is a little larger."""
+        self.bound = proved
+        self.radius = max(self.radius, WIDER * proved)
+
+    def cut(self, rival: Floats) -> None:
+        """From now on the alternative must cost no more than a plan with these sample costs."""
+        question = self.question
+        if question.confidence and question.risk.tail and any(np.array_equal(rival, one) for one in self.rivals):
+            # Nothing new: by standard errors, these neighbours do not stand against it, wherever they are.
+            assert self.shown is not None
+            self.exclude(self.shown)
+            return
+        self.rivals.append(np.ascontiguousarray(rival, dtype=np.float64))
+        counts = self.estimator.counts
+        self.search.cut(self.rivals[-1] if counts is None else counts * self.rivals[-1])
+        self.candidate = None
+
+    def exclude(self, point: Floats) -> None:
+        """From now on leave out the contexts that have the same neighbours as `point`.
+
+        Where neighbours count by their distance, other contexts with the same ones may do: then the alternative must do
+        a hair better from now on, which leaves out `point`.
+        """
+        self.candidate = None
+        if self.gap:
+            self.search.tighten(DISAGREEMENT * max(float(np.abs(rival).max()) for rival in self.rivals))
+            return
+        self.search.exclude(self.estimator.neighbours(self.question.inputs.row(point)))
+
+    def advance(self, nodes: int, cutoff: float) -> Floats | None:
+        """Examine at most `nodes` boxes; the nearest context left, once it is proved nearest.
+
+        The search goes through balls of growing radius: inside a ball little larger than the answer's distance, far
+        more is decided than in whole boxes, and the last ball costs most.
+        """
+        if self.candidate is not None:
+            return self.candidate
+        # Slices follow the clock; they end where the course of the search is decided, so that it does not.
+        last = min(self.nodes + nodes, self.milestone)
+        wanted = (1.0 - self.gap) * cutoff
+        ends = time.perf_counter() + driver.longest(self.question.limits)
+        while self.nodes < last:
+            # Within one tree the radius may only shrink: what lies beyond it was cut off.
+            self.radius = radius = min(wanted, self.radius)
+            before = self.search.nodes
+            pause, seconds = ends - time.perf_counter(), self.question.limits.remaining
+            progress = self.search.advance(last - self.nodes, radius, self.question.threads or 1, pause, seconds)
+            self.nodes += self.search.nodes - before
+            if progress is NeighbourProgress.EXHAUSTED:
+                self.bound = self.proved = max(self.bound, np.inf if radius > self.farthest else radius)
+                if self.bound >= wanted:
+                    # Nearer by more than the gap there is nothing.
+                    self.bound = max(self.bound, cutoff)
+                    return None
+                self.radius *= WIDER if self.search.nodes > EASY else MUCH_WIDER
+                if wanted < CLOSE * self.radius:
+                    self.radius = wanted
+                self.search.restart()
+                if time.perf_counter() > ends:
+                    return None
+                continue
+            self.bound = self.proved = max(self.bound, min(self.search.bound, radius))
+            if progress is NeighbourProgress.CANDIDATE:
+                point = self.layout.to_coordinates(self.search.candidate)
+                if self._stands(point):
+                    self.candidate = self.shown = point
+                    return point
+                self.exclude(point)
+            if time.perf_counter() > ends:
+                return None
+        return None
+
+    def propose(self, cutoff: float) -> Floats | None:
+        """Some context nearer than `cutoff` that satisfies all cuts, found without proof, or None."""
+        if self.nodes < self.milestone:
+            return None
+        self.milestone = self.nodes + max(FIRST_MILESTONE, self.nodes // 8)
+        at: Floats | None = None
+        if self.search.met_distance < cutoff:
+            at = self.search.met
+            self.search.forget_met()
+        elif self.nodes >= self.seeds.due:
+            at = self.seeds.propose(cutoff, 0.25 * self.question.limits.remaining)
+        if at is None:
+            return None
+        point = self.layout.to_coordinates(at)
+        if self.question.space.distance(point) >= cutoff or not self._stands(point):
+            return None
+        self.shown = point
+        return point
+
+    def weights(self, point: Floats) -> Floats:
+        """Weights of the past observations at `point`."""
+        return self.estimator.at(self.question.inputs.row(point))
+
+    def cell(self, point: Floats) -> tuple[Floats, Floats] | None:
+        """No box is known in which the neighbours stay the same."""
+        return None
+
+    def _stands(self, point: Floats) -> bool:
+        """Whether `point` satisfies all that is asked for, by plain distances and the risk measure."""
+        k, question = self.axes.k, self.question
+        distance = np.sort(self.estimator.far(question.inputs.row(point)))
+        if distance[k] - distance[k - 1] < max(question.separation, ROBUST):
+            return False
+        if self.plausible is not None and not self.plausible.accepts(point):
+            return False
+        if question.few is not None and not question.few.accepts(question.space, point):
+            return False
+        if question.space.relations is not None and not question.space.relations.keeps(point):
+            return False
+        weights = self.weights(point)
+        cost = question.risk.of(question.alternative, weights)
+        if not all(cost <= question.risk.of(rival, weights) + question.tau for rival in self.rivals):
+            return False
+        # Other rivals were the best plans elsewhere; by standard errors, only the best plan here counts, which the
+        # driver asks for.
+        return confident_excess(question, weights, self.rivals[0]) <= question.tau
+
+
+def confident_excess(question: Question, weights: Floats, rival: Floats) -> float:
+    """By how much the alternative costs more than a rival, with as many standard errors over the neighbours as asked.
+
+    Infinitely less where no standard errors are asked for: then the risk measure alone decides.
+    """
+    if not question.confidence:
+        return -np.inf
+    members = np.flatnonzero(weights)
+    if question.risk.tail is None:
+        difference = question.alternative[members] - rival[members]
+    else:
+        # The tail begins where it does for all neighbours together; each of them says how the risk changes with it.
+        alone, risk = np.eye(members.size), question.risk
+        difference = risk.by_tree(question.alternative[members], alone) - risk.by_tree(rival[members], alone)
+    spread = float(difference.std(ddof=1)) / np.sqrt(members.size) if members.size > 1 else 0.0
+    return float(difference.mean()) + question.confidence * spread
+
+
+def _confidently(question: Question) -> Question:
+    """The question whose `better` refuses the alternative where the best plan beats it within its standard errors."""
+
+    def better(weights: Floats) -> Floats | None:
+        best = question.better(weights)
+        return None if best is None or confident_excess(question, weights, best) <= question.tau else best
+
+    return replace(question, better=better)
+
+
+def _search(question: Question, layout: Layout, plausible: Nearby | None, rules: Rules | None) -> NeighbourSearch:
+    """The search over boxes, without any cut yet."""
+    axes = layout.axes
+    alternative = np.ascontiguousarray(question.alternative, dtype=np.float64)
+    scale = max(float(np.abs(alternative).max(initial=0.0)), float(np.abs(question.decision).max(initial=0.0)))
+    tail = question.risk.tail
+    neighbours = None if tail is None else tail * axes.k
+    tau = question.tau + ROUNDING * scale * (1.0 + question.confidence)
+    counts = question.weights.counts
+    if counts is not None:
+        # Neighbours share in proportion to what they count for: times that, what is above tau must not exceed 0.
+        alternative, tau = counts * (alternative - question.tau), ROUNDING * scale * float(counts.max())
+    weights = cast(KNNWeights, question.weights)
+    if weights.by_distance:
+        # Rounding is allowed for in the sums themselves.
+        neighbours, tau = tail, 0.0 if counts is not None else question.tau
+    widest = np.inf if plausible is None else plausible.widest
+    return NeighbourSearch(
+        axes.each, axes.points, axes.base, axes.k, axes.separation, axes.margin, alternative, tau, neighbours,
+        widest, question.confidence, rules, *few_changes(question, layout), axes.slopes, axes.entries, axes.apart,
+        weights.by_distance, places_of(question, layout, weights) if weights.by_distance else None,
+        _free(question, layout),
+    )  # fmt: skip
+
+
+def within_gap(answer: Answer, proved: float) -> Answer:
+    """The answer with the bound that is proved, where explanations may be farther than the nearest by a gap."""
+    if answer.status == "optimal" or (answer.status == "none" and proved < np.inf):
+        return replace(answer, bound=min(proved, answer.distance))
+    return answer
+
+
+def few_changes(question: Question, layout: Layout) -> tuple[int | None, list[list[int]]]:
+    """How many axes may change, and which never together; a set with a feature that cannot move bars nothing."""
+    few = question.few
+    if few is None:
+        return None, []
+    axis_of = {int(question.space.feature[j]): axis for axis, j in enumerate(_first_coordinates(layout))}
+    barred = [[axis_of[f] for f in one] for one in few.barred if all(f in axis_of for f in one)]
+    return few.most, barred
+
+
+def _free(question: Question, layout: Layout) -> list[int]:
+    """The axes whose features were counted before, as a date or by going round."""
+    few = question.few
+    if few is None or not few.free:
+        return []
+    return [axis for axis, j in enumerate(_first_coordinates(layout)) if int(question.space.feature[j]) in few.free]
+
+
+def _first_coordinates(layout: Layout) -> list[int]:
+    """By axis, its coordinate, or the first one of a category."""
+    return [j if j >= 0 else int(members[0]) for j, members in zip(layout.coordinate, layout.members, strict=True)]
+
+
+def _farthest(axes: Axes) -> float:
+    """An upper bound on the distance of any allowed context."""
+    reach = [
+        axis.costs.max() if axis.kind is AxisKind.CATEGORY
+        else axis.far(np.array([axis.lower, axis.upper])).max()
+        for axis in axes.each
+    ]  # fmt: skip
+    return float(np.sum(reach))
+
+
+def nothing_moves(question: Question) -> bool:
+    """Whether neighbours count by a distance that is no sum, and nothing can change: there are no boxes then.
+
+    That the criterion does not hold in the initial context is known before a search.
+    """
+    weights = cast(KNNWeights, question.weights)
+    if not weights.by_distance or not weights.metric_.squared:
+        return False
+    return not Layout.for_question(question, weights).axes.each
+
+
+def explain(question: Question) -> Answer:
+    """Answer `question`, whose weights are nearest-neighbour weights."""
+    if nothing_moves(question):
+        return NOWHERE
+    if question.confidence and question.kind == "absolute":
+        question = _confidently(question)
+    frontier = NeighbourFrontier(question)
+    before = earlier(question) if question.confidence else None
+    if before is not None:
+        if before.settles(lambda weights: confident_excess(question, weights, question.rival_decision) <= question.tau):
+            return replace(before.answer, nodes=0)
+        frontier.start_at(before.answer.bound)
+    answer = driver.run(question, frontier)
+    if frontier.gap:
+        return within_gap(answer, frontier.proved)
+    remember(question, answer, None if answer.point is None else frontier.weights(answer.point))
+    return answer
+
+
+def places_of(question: Question, layout: Layout, weights: KNNWeights) -> Places | None:
+    """The places of past contexts, and how the axes move a context; None where distances are sums of differences.
+
+    Neighbours that count by their distance need it; for all others, scores stand for its square.
+    """
+    if not weights.metric_.squared:
+        return None
+    points, inputs, start = weights.points_, question.inputs, question.space.start
+    # Seen from the middle of the history, numbers lose least where they are combined.
+    middle = (points.min(axis=0) + points.max(axis=0)) / 2.0
+    turned = weights.metric_.stretched(np.eye(points.shape[1]))
+    moved = np.zeros((start.size, turned.shape[1]))
+    np.add.at(moved, inputs.coordinate, inputs.scale[:, None] * turned)
+    origin = (inputs.offset - middle) @ turned
+    columns, ranks = [], []
+    fixed = np.ones(start.size, dtype=np.bool_)
+    for j, members in zip(layout.coordinate, layout.members, strict=True):
+        fixed[members if j < 0 else j] = False
+        columns.append(moved[j] if j >= 0 else np.zeros(moved.shape[1]))
+        ranks += [0.5 * moved[one] for one in (members if j < 0 else ())]
+    origin = origin + start[fixed] @ moved[fixed]
+    return Places(
+        layout.axes.each,
+        np.ascontiguousarray((points - middle) @ turned),
+        np.ascontiguousarray(np.array(columns).reshape(len(columns), -1)),
+        np.ascontiguousarray(np.array(ranks)) if ranks else None,
+        np.ascontiguousarray(origin),
+    )

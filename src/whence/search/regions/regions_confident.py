@@ -1,0 +1,187 @@
+"""Whether any plan refutes an alternative, standard errors included, somewhere in a box of cells.
+
+At every context the alternative is held against the best plan there. A plan is the best one only where it costs no more
+than any other that is known. So each plan that may be the best one gets a search of its own for a cell at which that is
+so, and at which the alternative does not stand against it by its standard errors. Where no plan has such a cell, the
+alternative stands in all of the box: the plan that is best at a context would have had it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whence import _core
+from whence.claims.sets import Plans
+from whence.problems._minimise import OutOfTime
+from whence.question import Limits, Question
+from whence.search.forest.forest_criteria import add_plan, confident_excess
+from whence.search.forest.grid import KeptGrid, leaf_means, weights_at
+from whence.search.sets.newsvendor_candidates import likely_stock
+from whence.util.aliases import Floats
+
+__all__ = ["Refuting", "looked_through"]
+
+Ints = NDArray[np.int32]
+
+#: Boxes after which a slab is split where both halves gain most: it may well hold no bad cell at all.
+PATIENCE = 64
+#: Boxes of one slice of a search, and seconds after which it looks at the clock.
+SLICE, CLOCK = 20_000, 0.05
+#: Plans that get a search each, at most: expected cost, and CVaR, for which each takes a table.
+LISTED = (4_000, 400)
+#: Costs count as equal where they differ by less than this share of the largest one, however small the tolerance is.
+EQUAL = 1e-9
+
+
+def looked_through(search: _core.ForestSearch, limits: Limits, nodes: int) -> tuple[bool, float]:
+    """Search on to the first cell or to the end: whether one was reached, and the bound, infinite where none is left.
+
+    A finite bound without a cell says that the limits stopped it; `nodes` were examined before it began.
+    """
+    bound, reached = 0.0, False
+    while not reached and bound < np.inf:
+        if limits.reached(nodes + search.examined, np.inf, 0.0) is not None:
+            break
+        sharp = search.examined >= PATIENCE
+        boxes = SLICE if sharp else PATIENCE
+        if limits.node_limit is not None:
+            boxes = min(boxes, limits.node_limit - nodes - search.examined)
+        reached, bound = search.advance(boxes, np.inf, None, sharp, min(CLOCK, limits.remaining))
+    return reached, bound
+
+
+class Refuting:
+    """The plans of a list as rivals of an alternative, for one question and many boxes.
+
+    Parameters
+    ----------
+    question : Question
+        Absolute; its `better` names the best plan at any weights.
+    kept : KeptGrid
+        The grid of its forest.
+    confidence : float
+        Standard errors over the trees.
+    anything : Plans
+        All plans there are.
+    """
+
+    def __init__(self, question: Question, kept: KeptGrid, confidence: float, anything: Plans) -> None:
+        self.question, self.kept, self.confidence, self.anything = question, kept, confidence, anything
+        self.limit = LISTED[question.risk.tail is not None]
+        self.every = anything.every(self.limit)
+        self.nodes = 0
+        # Broken means more than tau; no dearer than another plan, by up to tau at most.
+        self.tau = float(np.nextafter(-question.tau, -np.inf))
+        self.raised = question.tau + max(question.tau, EQUAL * question.size)
+        factor = 1.0 + question.within
+        self.others: list[Floats] = []
+        self.tables: list[_core.TailCriterion] = []
+        self.alternative = None if question.risk.tail is None else self._table(question.alternative)
+        for plan in (factor * question.alternative, factor * question.decision):
+            self._meet(plan)
+
+    def refuted(
+        self, part: _core.Located, known: Sequence[Floats], anchor: Ints, nodes: int
+    ) -> tuple[Floats | None, bool] | None:
+        """A plan that refutes the alternative in some cell of a box, if there is one, and whether there is surely none.
+
+        None where the plans that may be the best ones in the box cannot be listed, or are too many.
+
+        Parameters
+        ----------
+        part : _core.Located
+            The cells of the box.
+        known : sequence of ndarray
+            Plans that are known not to refute it anywhere in the box.
+        anchor : ndarray of int32
+            Cells of the explanation, at which it is known to stand.
+        nodes : int
+            Boxes examined before; ``self.nodes`` counts on.
+
+        Raises
+        ------
+        OutOfTime
+            Where a limit is reached.
+        """
+        self.nodes = nodes
+        rows, stock = self.every, self.anything.stock
+        if rows is None and stock is not None:
+            rows = likely_stock(stock, self.kept, part, self.limit)
+        if rows is None:
+            return None
+        at_anchor = self._leaves(anchor)
+        for row in (1.0 + self.question.within) * rows:
+            if any(np.array_equal(row, one) for one in known) or np.array_equal(row, self.question.alternative):
+                continue
+            rival = self._refuted_by(part, row, anchor, at_anchor)
+            if rival is not None:
+                return rival, False
+        return None, True
+
+    def _refuted_by(self, part: _core.Located, row: Floats, anchor: Ints, at_anchor: Ints) -> Floats | None:
+        """The same by one plan, or by a better one that is met where it seems to."""
+        question, before = self.question, self.nodes
+        search = self._search(part, row)
+        while True:
+            reached, bound = looked_through(search, question.limits, before)
+            self.nodes = before + search.examined
+            if not reached and bound < np.inf:
+                raise OutOfTime
+            if not reached:
+                return None
+            leaves = self._leaves(search.cells)
+            best = question.rival(weights_at(self.kept, leaves, question.alternative.size))
+            if best is not None and confident_excess(question, self.kept, self.confidence, leaves, best) > question.tau:
+                return best
+            if best is not None and self._meet(best):
+                # Where the plan may be the best one is known better now.
+                search, before = self._search(part, row), self.nodes
+            elif not np.array_equal(leaves, at_anchor):
+                return row  # it is as good as the best one
+            else:
+                search.exclude(anchor, False)
+
+    def _search(self, part: _core.Located, row: Floats) -> _core.ForestSearch:
+        return _core.ForestSearch(part, self._breach(row), self.tau)
+
+    def _breach(self, row: Floats) -> _core.Criterion:
+        """What holds where a plan costs no more than any other known one, and the alternative is refuted by it."""
+        question, kept = self.question, self.kept
+        if self.alternative is None:
+            mean = _core.MeanBreach(kept.leaves, self.confidence)
+            mean.add_rival(leaf_means(kept, question.alternative - row))
+            for other in self.others:
+                mean.add_rival(leaf_means(kept, other + self.raised - row))
+            return mean
+        breach = self._tails()
+        add_plan(breach, question, kept, row)
+        for table in (self.alternative, *self.tables):
+            breach.share_plan(table, 0)
+        return breach
+
+    def _tails(self) -> _core.TailBreach:
+        tail, kept = self.question.risk.tail, self.kept
+        assert tail is not None
+        leaves = (kept.samples.ravel(), kept.first, kept.size)
+        return _core.TailBreach(*leaves, tail=tail, trees=kept.trees, kappa=self.confidence, mass=kept.mass)
+
+    def _table(self, costs: Floats) -> _core.TailCriterion:
+        """The table of one plan, which the breaches of all others share."""
+        table = self._tails()
+        add_plan(table, self.question, self.kept, costs)
+        return table
+
+    def _meet(self, costs: Floats) -> bool:
+        """Take a plan for one that the best plan of a context costs no more than; False where it is one already."""
+        if any(np.array_equal(costs, other) for other in self.others):
+            return False
+        self.others.append(costs)
+        if self.alternative is not None:
+            self.tables.append(self._table(costs + self.raised))
+        return True
+
+    def _leaves(self, cells: Ints) -> Ints:
+        return self.kept.grid.leaves_at(np.ascontiguousarray(cells))[: self.kept.trees]

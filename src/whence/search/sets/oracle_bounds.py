@@ -1,0 +1,344 @@
+"""Any set of plans and a forest: boxes bounded by what the set's own `solve` says about single leaves.
+
+The least cost G over a set is concave and grows in proportion with the weights, so that G of a sum of weights is at
+least the sum of their G. A context's weights are the sum of those of its leaves: with the trees that a box has decided
+taken together, and the smallest G(leaf) of every other tree, that bounds the least cost over a box from below. This is
+so for every risk that is a mean or the mean of the worst share, and asks for nothing but `solve`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+
+from whence import _core
+from whence.problems._minimise import OutOfTime, check_time, until
+from whence.question import Question
+from whence.search.forest.forest_criteria import rival_row
+from whence.search.forest.grid import KeptGrid, cell_beyond, few_changes, leaf_means, locate, weights_at
+from whence.search.forest.linear_rows import Region, nearest_under_rows
+from whence.search.forest.proposals import Ints, past_cells
+from whence.util.aliases import Floats
+from whence.weights import TreeWeights
+from whence.weights.trees import shares_of
+
+__all__ = ["SolvedBoxes"]
+
+#: Past contexts whose best plans are tried for a first explanation, and the share of the time left that this may take.
+TRIED, FIRST_SHARE = 200, 0.25
+#: Share of the trees that must be decided before the box is solved for them.
+DECIDED = 0.2
+#: Boxes that the search for a first explanation among known plans may take.
+KNOWN_BOXES = 20_000
+
+
+@dataclass(frozen=True)
+class _Learned:
+    """What was found out about a set, whatever the contexts are that are looked at.
+
+    Attributes
+    ----------
+    of : tuple
+        The grid and the rival that it is about.
+    holds : dict
+        Whether some plan of the set is as good as asked for, by leaves.
+    priced : ndarray of shape (leaves,)
+        What the best plan for each leaf costs, over the number of trees.
+    past : pair of dict
+        The best plans of the set, and of all, in past contexts.
+    """
+
+    of: tuple[Any, ...]
+    holds: dict[bytes, bool]
+    priced: Floats
+    past: tuple[dict[int, Floats], dict[int, Floats]]
+
+
+def _learned(question: Question, kept: KeptGrid) -> _Learned:
+    """What is known from the same question with other restrictions, or nothing yet."""
+    about = (kept.samples, kept.leaves, question.rival_decision.tobytes(), question.tau)
+    known = question.memo.get("solved")
+    if known is None or known.of[0] is not about[0] or known.of[1:] != about[1:]:
+        known = question.memo["solved"] = _Learned(about, {}, np.full(kept.leaves, np.nan), ({}, {}))
+    return cast(_Learned, known)
+
+
+class SolvedBoxes:
+    """Boxes of cells in the order of their distance (see :class:`whence.search.driver.Frontier`)."""
+
+    def __init__(
+        self,
+        question: Question,
+        kept: KeptGrid,
+        plausible: _core.Plausibility | None = None,
+        known: Floats | None = None,
+    ) -> None:
+        assert question.plans is not None
+        self.plausible, self.known = plausible, known
+        self.question, self.kept, self.plans = question, kept, question.plans
+        self.located = locate(question, kept)
+        self.few = few_changes(question)
+        self.faces = _core.Faces(self.located)
+        self.queue = _core.Queue()
+        self.nodes = 0
+        self.bound = 0.0
+        self.shown = self.located.start
+        self.excluded: set[bytes] = set()
+        self._learned = _learned(question, kept)
+        self._known, self._priced = self._learned.holds, self._learned.priced
+        self._tree = np.repeat(np.arange(kept.trees), np.diff(kept.grid.first_leaf[: kept.trees + 1]))
+        relations = question.space.relations
+        self.rows = relations if relations is not None and len(relations.rows) else None
+        self._static = question.risk.tail is None and self.plans.rival is None
+        self._criterion: _core.MeanCriterion | None = None
+        self._last_rival: tuple[bytes, Floats] = b"", np.empty(0)
+        self._proposed = False
+
+    # ---- what the driver asks ------------------------------------------------------------------------------------
+
+    def cut(self, rival: Floats) -> None:
+        """Every box has a rival of its own."""
+
+    def exclude(self, point: Floats) -> None:
+        """Leave out the contexts with the same leaves as the point handed out last."""
+        self.excluded.add(self._leaves(self.shown).tobytes())
+
+    def advance(self, nodes: int, cutoff: float) -> Floats | None:
+        """Examine at most `nodes` boxes; the nearest context left that holds, once it is proved nearest."""
+        if not self._proposed or self.known is not None:
+            return None
+        with until(_moment(self.question)):
+            if not self._price():
+                return None
+            for _ in range(nodes):
+                if len(self.queue) == 0:
+                    self.bound = np.inf
+                    return None
+                key, link = self.queue.take()
+                self.bound = max(self.bound, key)
+                if key >= cutoff:
+                    self.queue.wait(key, link)
+                    return None
+                try:
+                    found = self._examine(key, link, cutoff)
+                except OutOfTime:
+                    self.queue.wait(key, link)
+                    raise
+                if found is not None or self.known is not None:
+                    return found
+        return None
+
+    def propose(self, cutoff: float) -> Floats | None:
+        """The nearest context for the plans that are best in past contexts, which the search over lists finds.
+
+        What is known comes first, and so does the nearest point that keeps the rows where one that holds does not.
+        """
+        if self.known is not None:
+            point, self.known = self.known, None
+            return point
+        if self._proposed:
+            return None
+        self._proposed = True
+        from whence.search.sets.set_search import list_criterion
+
+        question, began = self.question, self.question.limits.remaining
+        spare = FIRST_SHARE * began
+        rows = self._plans_of_the_past(began - spare)
+        if not rows or question.limits.remaining <= 0:
+            return None
+        rivals = question.rival_decision[None, :]
+        if self.plans.rival is not None:
+            rivals = np.vstack([rivals, *self._plans_of_the_past(began - spare, self.plans.rival)])
+        criterion = list_criterion(question, self.kept, np.array(rows), rivals)
+        if criterion is None or criterion.plans == 0:
+            return None
+        search = _core.ForestSearch(
+            self.located, criterion, float(question.tau), plausible=self.plausible, few=self.few
+        )
+        reached, _ = search.advance(
+            KNOWN_BOXES, cutoff, seconds=max(0.0, question.limits.remaining - began + 2 * spare)
+        )
+        if not reached or not self._holds(self._leaves(search.cells)):
+            return None
+        return self._keeping_rows(search.cells)
+
+    def weights(self, point: Floats) -> Floats:
+        """Weights at the point handed out last."""
+        return self._weights(self._leaves(self.shown))
+
+    def cell(self, point: Floats) -> tuple[Floats, Floats] | None:
+        """The part of the cell around `point` that lies beyond it, seen from the start, along what moved."""
+        return cell_beyond(self.question, self.kept, self.rows, point)
+
+    # ---- one box -------------------------------------------------------------------------------------------------
+
+    def _examine(self, key: float, link: int, cutoff: float) -> Floats | None:
+        self.nodes += 1
+        box = _core.Box(self.located)
+        if not self.queue.rebuild(link, box) or (self.few is not None and not self.few.keep(box)):
+            return None
+        near, cells = box.project()
+        if near > key:
+            self.queue.wait(near, link)
+            return None
+        if np.isfinite(cutoff) and not box.tighten(cells, cutoff - near):
+            return None
+        every, leaves = self.kept.grid.leaves_at(cells), self._leaves(cells)
+        barred = leaves.tobytes() in self.excluded or every.tobytes() in self.excluded
+        if not barred and self._plausible(cells) and self._holds(leaves):
+            point = self._point(cells)
+            if self.rows is None or self.rows.keeps_rows(point):
+                self.queue.wait(key, link)
+                return point
+            # The region in which all trees have these leaves is done with, whatever its nearest point is.
+            self.known = self._keeping_rows(cells)
+            self.excluded.add(every.tobytes())
+            barred = True
+        criterion = self._criterion_at(leaves)
+        tau = float(self.question.tau)
+        opened = _core.OpenBox(box, criterion, tau, self.plausible)
+        if not opened.bound(criterion, tau) or self._beyond(opened.reach.leaves, leaves, tau):
+            return None
+        face = None if barred else self.faces.pulling(opened)
+        face = face or self.faces.around(opened)
+        if face is not None:
+            self._split(box, link, key, *face)
+        return None
+
+    def _leaves(self, cells: Ints) -> Ints:
+        """The leaves of the forest; those of further trees come after them."""
+        return self.kept.grid.leaves_at(cells)[: self.kept.trees]
+
+    def _plausible(self, cells: Ints) -> bool:
+        return self.plausible is None or self.plausible.short_by(cells) <= 0.0
+
+    def _keeping_rows(self, cells: Ints) -> Floats | None:
+        """The nearest point that keeps the rows where all trees have the leaves of these cells."""
+        point = self._point(cells)
+        if self.rows is None or self.rows.keeps_rows(point):
+            return point
+        region = Region.around(self.question, self.kept, self.located, cells)
+        return nearest_under_rows(self.question, self.kept, region, self.rows)
+
+    def _split(self, box: _core.Box, link: int, key: float, column: int, cut: int) -> None:
+        low, high = int(box.low[column]), int(box.high[column])
+        for first, last in ((low, cut), (cut + 1, high)):
+            if first > last:
+                continue
+            half = _core.Box(self.located)
+            child = self.queue.link(link, column, first, last)
+            if self.queue.rebuild(child, half):
+                self.queue.wait(max(key, half.project()[0]), child)
+
+    def _beyond(self, reached: Ints, leaves: Ints, tau: float) -> bool:
+        """Whether the trees that are decided, solved together, put the whole box beyond what is asked."""
+        reached = reached[reached < self.kept.leaves]
+        tree = self._tree[reached]
+        counts = np.bincount(tree, minlength=self.kept.trees)
+        decided = reached[counts[tree] == 1]
+        if decided.size < DECIDED * self.kept.trees:
+            return False
+        rival = self._rival(leaves)
+        mass = decided.size / self.kept.trees
+        weights = self._weights(decided)
+        total = mass * self._least(weights) - float(rival[decided].sum())
+        open_leaves = reached[counts[tree] > 1]
+        if open_leaves.size:
+            values = self._priced[open_leaves] - rival[open_leaves]
+            starts = np.flatnonzero(np.diff(self._tree[open_leaves], prepend=-1))
+            total += float(np.minimum.reduceat(values, starts).sum())
+        return bool(total > tau + 1e-12 * max(1.0, abs(total)))
+
+    def _criterion_at(self, leaves: Ints) -> _core.MeanCriterion:
+        if self._criterion is not None and self._static:
+            return self._criterion
+        criterion = _core.MeanCriterion(self.kept.leaves)
+        criterion.add_rival(np.ascontiguousarray(self._priced - self._rival(leaves)))
+        self._criterion = criterion
+        return criterion
+
+    def _rival(self, leaves: Ints) -> Floats:
+        """What each leaf adds to the cost of the rival that is cheapest at these leaves."""
+        if self._last_rival[0] != leaves.tobytes():
+            self._last_rival = leaves.tobytes(), self._rival_afresh(leaves)
+        return self._last_rival[1]
+
+    def _rival_afresh(self, leaves: Ints) -> Floats:
+        question = self.question
+        if self._static:
+            return leaf_means(self.kept, question.rival_decision)
+        weights = self._weights(leaves)
+        rival = question.rival_decision
+        if self.plans.rival is not None:
+            best = self.plans.rival(weights)
+            if question.risk.of(best, weights) < question.risk.of(rival, weights):
+                rival = best
+        if question.risk.tail is None:
+            return leaf_means(self.kept, rival)
+        return -rival_row(question, self.kept, rival, weights)
+
+    # ---- what `solve` says ---------------------------------------------------------------------------------------
+
+    def _holds(self, leaves: Ints) -> bool:
+        key = leaves.tobytes()
+        if key not in self._known:
+            question, weights = self.question, self._weights(leaves)
+            limit = question.risk.of(question.rival_decision, weights)
+            if self.plans.rival is not None:
+                limit = min(limit, question.risk.of(self.plans.rival(weights), weights))
+            self._known[key] = self._least(weights) <= limit + question.tau
+        return self._known[key]
+
+    def _least(self, weights: Floats) -> float:
+        check_time()
+        return self.question.risk.of(self.plans.best(weights), weights)
+
+    def _price(self) -> bool:
+        """Solve for every leaf by itself, as long as there is time; whether all are done."""
+        n, kept, samples = self.question.alternative.size, self.kept, self.kept.samples.ravel()
+        seen: dict[bytes, float] = {}
+        for leaf in np.flatnonzero(np.isnan(self._priced)).tolist():
+            if self.question.limits.remaining <= 0:
+                return False
+            members = np.sort(samples[kept.first[leaf] : kept.first[leaf] + kept.size[leaf]])
+            value = seen.get(members.tobytes())
+            if value is None:
+                shares = shares_of(members, np.array([members.size]), kept.mass)
+                weights = np.bincount(members, shares, minlength=n).astype(np.float64, copy=False)
+                value = seen[members.tobytes()] = self._least(weights)
+            self._priced[leaf] = value / kept.trees
+        return True
+
+    def _plans_of_the_past(self, until_left: float, best: Callable[[Floats], Floats] | None = None) -> list[Floats]:
+        """Sample costs of the best plans in past contexts, each once, the nearest contexts first."""
+        solve, known = best or self.plans.best, self._learned.past[best is not None]
+        question, kept = self.question, self.kept
+        if kept.past is None:
+            kept.past = past_cells(kept, cast(TreeWeights, question.weights).inputs_, question.inputs)
+        distance = self.located.distance[kept.places(kept.past)].sum(axis=1)
+        found: dict[bytes, Floats] = {}
+        with until(_moment(question)):
+            for i in np.argsort(distance, kind="stable")[:TRIED].tolist():
+                if question.limits.remaining <= until_left:
+                    break
+                if i not in known:
+                    known[i] = solve(self._weights(self._leaves(kept.past[i])))
+                found[known[i].tobytes()] = known[i]
+        return list(found.values())
+
+    def _weights(self, leaves: Ints) -> Floats:
+        """Weights where these trees have these leaves, as if there were no others."""
+        return weights_at(self.kept, leaves, self.question.alternative.size)
+
+    def _point(self, cells: Ints) -> Floats:
+        self.shown = cells
+        point = np.empty(cells.size)
+        point[self.question.inputs.coordinate] = self.located.value[self.kept.places(cells)]
+        return point
+
+
+def _moment(question: Question) -> float:
+    return question.limits.started + question.limits.seconds + question.limits.remaining

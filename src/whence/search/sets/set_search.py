@@ -1,0 +1,333 @@
+"""Sets of plans and forests: the nearest context in which some plan of a set is better, by the same search over cells.
+
+Plans that can be listed, and quantities that are chosen one by one, have a criterion of their own in the core; any
+other set is bounded by what its restricted `solve` says about leaves (:mod:`whence.search.sets.oracle_bounds`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from whence import _core
+from whence.claims.sets import Routes, Stock
+from whence.problems._minimise import check_time, until
+from whence.question import Answer, Question
+from whence.search import driver
+from whence.search.forest.forest_criteria import distinct
+from whence.search.forest.forest_search import IMPROVED, ForestFrontier, prepared, starts_of
+from whence.search.forest.grid import KeptGrid, alive_leaves, leaf_means, leaf_sums, locate
+from whence.search.forest.proposals import pulled
+from whence.search.sets.confident_sets import Nowhere, confidently
+from whence.search.sets.oracle_bounds import SolvedBoxes
+from whence.search.sets.potential_phase import PlanByPlan
+from whence.search.sets.warm_start import ListedBest, first_known
+from whence.util.aliases import Floats
+
+__all__ = ["PlanFrontier", "explain", "list_criterion", "row_of_plans"]
+
+Ints = NDArray[np.int32]
+
+#: Numbers in the table of a list of plans, or of the breakpoints of quantities (8 bytes a number), at most.
+TABLE_LIMIT = 12_000_000
+#: Plans that are listed at most; with thresholds under CVaR.
+LISTED, LISTED_TAIL = 4_000, 1_000
+#: Past contexts, evenly from the nearest to the farthest, whose best routes stand for very many ones in a proposal.
+POOL = 32
+#: How often a context is proposed by them before all routes count; and boxes after which these count where that failed.
+TURNS, ALL_COUNT = 2, 64
+#: Boxes to examine before the first proposal where very many routes have as many rivals: such boxes are dear.
+EARLY = 8
+#: Numbers that a table over all leaves would hold, from which on it pays to know an explanation before it is made.
+LARGE = 500_000
+
+
+def explain(question: Question) -> Answer:
+    """Answer a question about a set of plans and a forest policy."""
+    kept, plausible = prepared(question)
+    if kept is None:
+        return Answer("time_limit", None, np.inf, 0.0)
+    plans = question.plans
+    assert plans is not None
+    if question.confidence:
+        return confidently(
+            question,
+            alone=lambda one: ForestFrontier(one, kept, plausible),
+            together=lambda plain: _frontier(plain, _Making(plain, kept, plausible, look=False)),
+        )
+    made = _Making(question, kept, plausible)
+    frontier = _frontier(question, made)
+    if frontier is None:
+        return made.stopped()
+    if isinstance(frontier, Nowhere):
+        if made.known is None:
+            return Answer("none", None, np.inf, np.inf)  # no plan under any threshold
+        # No plan under any threshold is better nearer than what is known.
+        distance = question.space.distance(made.known)
+        return Answer("optimal", made.known, distance, distance, cell=made.known_cell)
+    # Rivals of an absolute question are part of the criterion: for the driver it is a relative one.
+    relative = replace(question, kind="relative")
+    if isinstance(frontier, PlanFrontier) and question.kind == "relative" and PlanByPlan.suits(frontier):
+        return driver.run(relative, PlanByPlan(frontier, lambda most: _worth(question, kept, most)))
+    return driver.run(relative, frontier)
+
+
+def _frontier(question: Question, made: _Making) -> PlanFrontier | SolvedBoxes | Nowhere | None:
+    """The boxes of a set, whose rivals are part of the criterion; None where the time is up before there are any."""
+    criterion = made.criterion()
+    plans = made.plans
+    if criterion is None:
+        if question.limits.remaining <= 0:
+            return None
+        return SolvedBoxes(replace(question, plans=made.plans), made.kept, made.plausible, made.known)
+    if isinstance(criterion, _core.PlanList) and plans.routes is None and criterion.plans == 0:
+        return Nowhere()
+    relaxed = (
+        isinstance(criterion, _core.StockCriterion) and plans.stock is not None and np.isfinite(plans.stock.budget)
+    )
+    relative = replace(question, kind="relative")
+    frontier = PlanFrontier(relative, made.kept, criterion, relaxed, made.plausible, made.known)
+    if made.looked:
+        frontier.proposed = 1  # past contexts were looked at before
+    return frontier
+
+
+class PlanFrontier(ForestFrontier):
+    """Boxes of cells in the order of their distance, judged by a criterion that knows the set and its rivals.
+
+    Where the criterion is `relaxed`, it leaves out a constraint, and the set's own best plan judges its candidates. An
+    explanation that is `known` comes first: the criterion need not be about anything that lies farther away.
+    """
+
+    def __init__(
+        self,
+        question: Question,
+        kept: KeptGrid,
+        criterion: _core.Criterion,
+        relaxed: bool = False,
+        plausible: _core.Plausibility | None = None,
+        known: Floats | None = None,
+    ) -> None:
+        super().__init__(question, kept, plausible, criterion)
+        self.relaxed, self.known = relaxed, known
+        #: Whether a few of very many routes stand for all in the next proposal.
+        self.rough = False
+        if isinstance(criterion, _core.PlanList) and criterion.many:
+            self.rough = question.plans is not None and question.plans.all_routes is None
+            self.stages = (0 if self.rough else EARLY, *self.stages[1:])
+
+    def advance(self, nodes: int, cutoff: float) -> Floats | None:
+        """Search on; the nearest candidate left, if it was reached and stands."""
+        if self.known is not None:
+            return None
+        point = super().advance(nodes, cutoff)
+        if point is None or self._stands(point):
+            return point
+        self.exclude(point)
+        return None
+
+    def propose(self, cutoff: float) -> Floats | None:
+        """A context that stands, found without proof."""
+        if self.known is not None:
+            known, self.known = self.known, None
+            return known
+        point = super().propose(cutoff)
+        return point if point is not None and self._stands(point) else None
+
+    def _proposal(self, stage: int, cutoff: float) -> Ints | None:
+        """The first one by a few routes, where there are very many: the best one of each context takes long to find."""
+        if not self.rough:
+            return super()._proposal(stage, cutoff)
+        self.rough = False
+        question, criterion = self.question, self.criterion
+        seconds = 0.25 * question.limits.remaining
+        assert isinstance(criterion, _core.PlanList)
+        past = starts_of(question, self.kept, self.located)
+        some, near, found = past[:: 1 + (len(past) - 1) // POOL], None, cutoff
+        for _ in range(TURNS):
+            leaves = np.array([self.kept.grid.leaves_at(cells)[: self.kept.trees] for cells in some])
+            proposals = self._proposals(criterion.best_at(leaves), seconds)
+            nearer = pulled(proposals, past, found, IMPROVED[0], exchange=True)
+            if nearer is None:
+                break
+            # The best route there may be good enough nearer by.
+            near, found, some = nearer, proposals.found, nearer[None, :]
+        if near is None:
+            self.proposed -= 1  # that one is still to come
+            self.stages = (ALL_COUNT, *self.stages[1:])
+            return None
+        proposals = self._proposals(criterion, seconds)
+        proposals.pull_back(near[None, :], 1)
+        return proposals.best if proposals.found < cutoff else None
+
+    def _stands(self, point: Floats) -> bool:
+        plans, question = self.question.plans, self.question
+        if not self.relaxed or plans is None:
+            return True
+        weights = self.weights(point)
+        with until(question.limits.started + question.limits.seconds + question.limits.remaining):
+            check_time()
+            limit = question.risk.of(question.rival_decision, weights)
+            if plans.rival is not None:
+                limit = min(limit, question.risk.of(plans.rival(weights), weights))
+            return question.risk.of(plans.best(weights), weights) <= limit + question.tau
+
+    def cut(self, rival: Floats) -> None:
+        """The rivals are part of the criterion."""
+
+
+class _Making:
+    """A criterion for a set in the making: large tables are about contexts nearer than an explanation that is known."""
+
+    def __init__(
+        self, question: Question, kept: KeptGrid, plausible: _core.Plausibility | None, look: bool = True
+    ) -> None:
+        assert question.plans is not None
+        self.question, self.kept, self.plausible, self.plans = question, kept, plausible, question.plans
+        self.known: Floats | None = None
+        #: Where the explanation that is known may be rounded: beside a threshold, only the search knows its side.
+        self.known_cell: tuple[Floats, Floats] | None = None
+        self.looked, self.look = False, look
+
+    def criterion(self) -> _core.Criterion | None:
+        """The criterion; None where there is none of its kind, or its table would be too large."""
+        plans, question, kept = self.plans, self.question, self.kept
+        if plans.stock is not None:
+            found = self._stock(plans.stock, plans.all_stock)
+            if found is not None or question.limits.remaining <= 0:
+                return found
+        if plans.routes is not None and question.risk.tail is None:
+            return _route_criterion(question, kept, plans.routes, plans.all_routes)
+        limit = LISTED if question.risk.tail is None else LISTED_TAIL
+        rows, rivals = self._listed(min(limit, max(1, TABLE_LIMIT // kept.leaves)))
+        if rows is None or (plans.rivals is not None and rivals is None):
+            return None
+        decided = question.rival_decision[None, :]
+        alive = None
+        if question.risk.tail is not None and rows.size * kept.leaves > LARGE:
+            alive, _ = self._alive(rows)
+        return list_criterion(question, kept, rows, decided if rivals is None else np.vstack([rivals, decided]), alive)
+
+    def _listed(self, most: int) -> tuple[Floats | None, Floats | None]:
+        """The sample costs of all plans of the set, and of all plans there are, where there are at most so many."""
+        plans, memo = self.plans, self.question.memo
+        if memo.get("listed", (0,))[0] != most:
+            memo["listed"] = most, plans.every(most), None if plans.rivals is None else plans.rivals(most)
+        _, rows, rivals = memo["listed"]
+        # Whoever has a list need not solve the problem to know the best of it.
+        best = plans.best if rows is None else ListedBest(rows, self.question.risk.tail)
+        rival = plans.rival if rivals is None else ListedBest(rivals, self.question.risk.tail)
+        self.plans = replace(plans, best=best, rival=rival)
+        return rows, rivals
+
+    def _alive(self, rows: Floats | None = None) -> tuple[Ints, Ints]:
+        """The leaves that hold an allowed context nearer than what is known, and the tree of each."""
+        question = self.question
+        if self.look and not self.looked and question.limits.node_limit is None:
+            self.looked = True
+            found = first_known(replace(question, plans=self.plans), self.kept, self.plausible, rows)
+            if found is not None:
+                self.known, self.known_cell = found.point, found.cell
+        cutoff = np.inf if self.known is None else question.space.distance(self.known)
+        return alive_leaves(locate(question, self.kept), self.kept, cutoff)
+
+    def _stock(self, stock: Stock, everything: Stock | None) -> _core.StockCriterion | None:
+        tables = [stock] if everything is None else [stock, everything]
+        large = any(one.demand.size * self.kept.leaves > LARGE for one in tables)
+        alive = self._alive() if large else alive_leaves(locate(self.question, self.kept), self.kept, np.inf)
+        made = [self._stock_table(one, *alive) for one in tables]
+        if not all(one.whole for one in made):
+            return None
+        rival = leaf_means(self.kept, self.question.rival_decision)
+        return _core.StockCriterion(made[0], rival, made[1] if len(made) > 1 else None, stock.budget)
+
+    def _stock_table(self, stock: Stock, alive: Ints, tree: Ints) -> _core.StockTable:
+        kept = self.kept
+        return _core.StockTable(
+            kept.samples.ravel(), kept.first, kept.size, kept.trees,
+            np.ascontiguousarray(stock.demand), stock.holding, stock.backorder, stock.lower, stock.upper,
+            alive, tree, TABLE_LIMIT, self.question.limits.remaining, kept.mass,
+        )  # fmt: skip
+
+    def stopped(self) -> Answer:
+        """What is known where the time is up before the search begins."""
+        distance = np.inf if self.known is None else self.question.space.distance(self.known)
+        return Answer("time_limit", self.known, distance, 0.0, cell=self.known_cell)
+
+
+def list_criterion(
+    question: Question, kept: KeptGrid, plans: Floats, rivals: Floats, alive: Ints | None = None
+) -> _core.PlanList | None:
+    """The criterion that some plan must not cost more than any rival, both given by sample costs, one row a plan.
+
+    None where its table would be too large. Under CVaR it is about contexts with `alive` leaves, which are those of all
+    allowed contexts where none are given.
+    """
+    criterion, tail = _core.PlanList(kept.leaves), question.risk.tail
+    if tail is None:
+        criterion.add_rivals(row_of_plans(kept, rivals))
+        criterion.add_plans(row_of_plans(kept, plans))
+        return criterion
+    if alive is None:
+        alive, _ = alive_leaves(locate(question, kept), kept, np.inf)
+    leaves = (kept.grid, kept.samples.ravel(), kept.first, kept.size)
+    for costs in rivals:
+        criterion.add_tail_rival(*leaves, tail, kept.trees, *distinct(costs), alive, kept.mass)
+        if criterion.rival_rows * kept.leaves > TABLE_LIMIT or question.limits.remaining <= 0:
+            return None
+    for costs in plans:
+        tau = float(question.tau)
+        criterion.add_tail_plan(*leaves, tail, kept.trees, *distinct(costs), alive, tau, kept.mass)
+        if criterion.plans * kept.leaves > TABLE_LIMIT or question.limits.remaining <= 0:
+            return None
+    return criterion
+
+
+def _worth(question: Question, kept: KeptGrid, most: int) -> Floats | None:
+    """What each leaf adds to the excess of every plan of a set over the decision; None where there are more plans."""
+    assert question.plans is not None
+    costs = question.plans.every(most)
+    return None if costs is None else row_of_plans(kept, costs) - leaf_means(kept, question.rival_decision)
+
+
+def row_of_plans(kept: KeptGrid, costs: Floats) -> Floats:
+    """Mean of the costs of every plan, one row each, over the samples of every leaf, divided by the number of trees."""
+    return np.ascontiguousarray(_means(kept, costs.T).T)
+
+
+def _means(kept: KeptGrid, values: Floats) -> Floats:
+    """Mean of every column of `values` over the samples of each leaf, one row a leaf, over the number of trees."""
+    counted = (kept.total * kept.trees)[:, None]
+    if kept.mass is not None:
+        values = values * kept.mass[:, None]
+    if not kept.regular:
+        return np.asarray(leaf_sums(kept, np.ascontiguousarray(values)) / counted)
+    samples = kept.samples.ravel()
+    ends = np.append(kept.first, samples.size)
+    members = csr_array((np.ones(samples.size), samples, ends), shape=(kept.leaves, kept.samples.shape[1]))
+    means: Floats = (members @ np.ascontiguousarray(values)) / counted
+    return means
+
+
+def _route_criterion(
+    question: Question, kept: KeptGrid, routes: Routes, everything: Routes | None
+) -> _core.PlanList | None:
+    networks = [one for one in (routes, everything) if one is not None]
+    if max(max(one.costs.shape[1], one.nodes) for one in networks) * kept.leaves > TABLE_LIMIT:
+        return None
+    tables = [_route_table(kept, one) for one in networks]
+    criterion = _core.PlanList(kept.leaves)
+    criterion.add_rivals(leaf_means(kept, question.rival_decision)[None, :])
+    criterion.set_routes(tables[0], tables[1] if len(tables) > 1 else None)
+    return criterion
+
+
+def _route_table(kept: KeptGrid, routes: Routes) -> _core.RouteTable:
+    costs = routes.costs if kept.mass is None else routes.costs * kept.mass[:, None]
+    return _core.RouteTable(
+        np.ascontiguousarray(costs), kept.samples.ravel(), kept.first, kept.size, kept.total * kept.trees,
+        routes.arcs, routes.nodes, routes.source, routes.target,
+    )  # fmt: skip

@@ -1,0 +1,237 @@
+"""Other questions over HTTP: fewer changes, other ways, the facts that settle it, and why another plan than before."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+
+from whence.explain.explanation import Explanation
+from whence.forecasts.crossing import Crossing
+from whence.project.question_text import read_margin
+from whence.questions.comparison import Comparison
+from whence.questions.front import Front
+from whence.questions.menu import Menu
+from whence.questions.reasons import Reasons
+from whence.questions.result import Told
+from whence.report.words import changes_in_words
+from whence.web import wire as models
+from whence.web.explain_jobs import asked_of, check, packed_result, result_of, time_limit_of
+from whence.web.forecast_jobs import answer_of_forecast, asked_forecast, check_forecast, shown_forecast
+from whence.web.jobs import (
+    BUSY,
+    IsJson,
+    Wait,
+    common,
+    data_of,
+    find_job,
+    find_scene,
+    in_thread,
+    job_response,
+    news_of,
+    pool_of,
+    submitted,
+    taken_away,
+)
+from whence.web.messages import Answered, Asked
+from whence.web.pool import Job
+from whence.web.scenes import Scene
+from whence.web.settings import ServerSettings
+
+#: How a question is accepted.
+ACCEPTED: dict[str, Any] = {
+    "status_code": 202,
+    "response_model": models.QuestionJob,
+    "dependencies": [IsJson],
+    "responses": BUSY,
+}
+
+
+def router() -> APIRouter:
+    """The part of the interface that answers other questions."""
+    api = APIRouter()
+
+    @api.post("/scenes/{scene}/fronts", **ACCEPTED)
+    async def front(scene: str, asked: models.QuestionRequest, request: Request) -> Response:
+        """Ask for the nearest context with one change, with at most two, and so on."""
+        return await _asked(request, scene, asked, "front")
+
+    @api.post("/scenes/{scene}/menus", **ACCEPTED)
+    async def menu(scene: str, asked: models.MenuRequest, request: Request) -> Response:
+        """Ask what else would do: the nearest context for every smallest set of features that suffices."""
+        return await _asked(request, scene, asked, "menu", {"up_to": asked.up_to, "apart": asked.apart})
+
+    @api.post("/scenes/{scene}/reasons", **ACCEPTED)
+    async def reasons(scene: str, asked: models.QuestionRequest, request: Request) -> Response:
+        """Ask for a smallest set of facts under which the plan is never better, or never best."""
+        return await _asked(request, scene, asked, "reasons")
+
+    @api.post("/scenes/{scene}/comparisons", **ACCEPTED)
+    async def compare(scene: str, asked: models.CompareRequest, request: Request) -> Response:
+        """Ask why it is another plan in one context than in another, in contributions that add up."""
+        found, settings = find_scene(request, scene), request.app.state.settings
+        limit = time_limit_of(found, asked.time_limit, settings)
+        question = Asked(0, found.id, asked.after, None, "relative", [], {}, limit, question="compare")
+        question = replace(question, more={"before": asked.before})
+        remarks = await in_thread(request, lambda: _compared(found, asked))
+        return _accepted(request, await submitted(request, question, remarks))
+
+    @api.post("/scenes/{scene}/forecasts", **ACCEPTED)
+    async def forecast(scene: str, asked: models.ForecastRequest, request: Request) -> Response:
+        """Ask for the nearest context in which what is forecast is at most, at least, or between such values."""
+        found = find_scene(request, scene)
+        question = asked_forecast(found, asked, request.app.state.settings)
+        remarks = await in_thread(request, lambda: check_forecast(found, question))
+        return _accepted(request, await submitted(request, question, remarks))
+
+    @api.get("/answers/{job}", response_model=models.QuestionJob)
+    async def show(job: str, request: Request, wait: Wait = 0.0) -> Response:
+        """How far such a question has come, and its answer; whoever goes away while waiting gives it up."""
+        found = _find(request, job)
+        await news_of(request, found, wait)
+        return _shown(request, found)
+
+    @api.delete("/answers/{job}", status_code=202, response_model=models.QuestionJob)
+    async def cancel(job: str, request: Request) -> Response:
+        """Stop searching; what was found so far stays."""
+        found = _find(request, job)
+        pool_of(request).cancel(found)
+        return _shown(request, found, 202)
+
+    @api.post("/answers/{job}/cancel", status_code=204, response_class=Response)
+    async def give_up(job: str, request: Request) -> Response:
+        """Stop searching, said in passing: what a page can still send while it is closed (`navigator.sendBeacon`)."""
+        pool_of(request).cancel(_find(request, job))
+        return Response(status_code=204)
+
+    @api.get("/answers/{job}/report.html", response_class=Response, responses={200: {"content": {"text/html": {}}}})
+    async def report(job: str, request: Request) -> Response:
+        """The answer as a page that needs nothing else."""
+        found = _find(request, job)
+        data, scene = data_of(found), find_scene(request, found.asked.scene)
+        kind = QUESTIONS[found.asked.question]
+        text = await in_thread(request, lambda: kind.from_dict(json.loads(data)).page(question=scene.question))
+        return taken_away(found, text, "html")
+
+    @api.get("/answers/{job}/answer.json", response_model=None)
+    async def data(job: str, request: Request) -> Response:
+        """The whole answer as data."""
+        found = _find(request, job)
+        return taken_away(found, data_of(found), "json")
+
+    return api
+
+
+async def _asked(
+    request: Request, scene: str, asked: models.QuestionRequest, name: str, more: dict[str, Any] | None = None
+) -> Response:
+    """Put a question about a plan, or a set of plans, into the queue."""
+    found = find_scene(request, scene)
+    settings: ServerSettings = request.app.state.settings
+    conditions = found.conditions_of_several(
+        margin=None if asked.margin is None else read_margin(asked.margin),
+        confidence=asked.confidence,
+        plausible=asked.plausible,
+    )
+    question = replace(asked_of(found, asked, settings), question=name, conditions=conditions, more=more or {})
+    remarks = await in_thread(request, lambda: check(found, question))
+    return _accepted(request, await submitted(request, question, remarks))
+
+
+def _compared(scene: Scene, asked: models.CompareRequest) -> list[str]:
+    """What to know about both contexts; an InputError says what is wrong with one of them."""
+    rows = scene.row_of(asked.before, "before"), scene.row_of(asked.after, "after")
+    return list(dict.fromkeys(remark for row in rows for remark in scene.remarks(row)))
+
+
+def _find(request: Request, id: str) -> Job:
+    return find_job(request, id, QUESTIONS)
+
+
+def _accepted(request: Request, job: Job) -> Response:
+    return _shown(request, job, 202, {"location": f"../../answers/{job.id}"})
+
+
+def _shown(request: Request, job: Job, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    about = None if job.asked.question in ("compare", "forecast") else job.asked.kind
+    told = models.QuestionJob(**common(request, job), question=job.asked.question, kind=about)  # type: ignore[arg-type]
+    return job_response(told, {"result": None if job.answer is None else job.answer.result}, status, headers)
+
+
+#: What the answer to each of these questions is.
+QUESTIONS: Mapping[str, type[Told | Crossing]] = {
+    "front": Front,
+    "menu": Menu,
+    "reasons": Reasons,
+    "compare": Comparison,
+    "forecast": Crossing,
+}
+#: Explanations that the page gets in full; the document has all of them.
+SHOWN = 12
+#: Entries of a document that hold explanations.
+HELD = ("answers", "needed")
+
+
+def answer_of(scene: Scene, asked: Asked, on_progress: Callable[..., bool]) -> Told | Crossing:
+    """What the policy says to a question other than `explain`."""
+    policy = scene.policy
+    if asked.question == "forecast":
+        return answer_of_forecast(scene, asked, on_progress)
+    if asked.question == "compare":
+        before, after = scene.row_of(asked.more["before"]), scene.row_of(asked.context)
+        return policy.compare(before, after, time_limit=asked.time_limit, on_progress=on_progress)
+    answer: Told = put(getattr(policy, asked.question), scene, asked, on_progress=on_progress, **asked.more)
+    return answer
+
+
+def put(ask: Callable[..., Any], scene: Scene, asked: Asked, **more: Any) -> Any:
+    """What the policy says to a question about a plan, or a set of plans, asked of one of its methods."""
+    return ask(
+        scene.row_of(asked.context),
+        scene.instead_of(asked.plan, asked.instead),
+        kind=asked.kind,
+        within=asked.within,
+        fixed=asked.fixed,
+        bounds=scene.bounds_of(asked.bounds),
+        engine=scene.engine,
+        time_limit=asked.time_limit,
+        threads=asked.threads,
+        **asked.conditions,
+        **more,
+    )
+
+
+def answered(scene: Scene, found: Told | Crossing, stopped: bool) -> Answered:
+    """The answer for the page, and the whole of it as data."""
+    result = shown_forecast(scene, found) if isinstance(found, Crossing) else _page_entry(scene, found)
+    data = zlib.compress(str(found.to_json()).encode())
+    return Answered(stopped=stopped, result=packed_result(result), data=data)
+
+
+def _page_entry(scene: Scene, found: Told) -> models.Found:
+    """An answer with the first of its explanations."""
+    held = _held(found)
+    return models.Found(
+        sentence=found.text,
+        answer={name: entry for name, entry in found.to_dict().items() if name not in HELD},
+        explanations=[_listed(scene, name, why) for name, why in held[:SHOWN]],
+        left_off=max(0, len(held) - SHOWN),
+    )
+
+
+def _held(found: Told) -> list[tuple[str, Explanation]]:
+    """The explanations of an answer, each with what it is the answer for."""
+    if isinstance(found, Reasons):
+        return list(found.needed.items())
+    if isinstance(found, Front):
+        return [(str(allowed), why) for allowed, why in zip(found.allowed, found.answers, strict=True)]
+    return [("", why) for why in found.answers] if isinstance(found, Menu) else []
+
+
+def _listed(scene: Scene, name: str, why: Explanation) -> models.Listed:
+    changes = changes_in_words(why.report) if why.context is not None else ""
+    return models.Listed(**dict(result_of(scene, why)), name=name, changes=changes)
