@@ -8,26 +8,16 @@ import os
 import re
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import typer
+import typer.core
+import typer.main
 
-from whence.cli.batch import batch
-from whence.cli.check import check, fit
-from whence.cli.decide import decide
-from whence.cli.demo import demo
-from whence.cli.evaluate import evaluate, tune
 from whence.cli.exits import BAD_INPUT, EXIT_CODES, STOPPED, UNEXPECTED, interrupted
-from whence.cli.explain import explain
-from whence.cli.forecast import forecast
-from whence.cli.init import init
-from whence.cli.other_questions import compare, front, menu, reasons
 from whence.cli.screen import shown
-from whence.cli.serve import serve
-from whence.cli.stability import stability
-from whence.cli.verifying import verify
 from whence.errors import WhenceError
-from whence.report.fingerprint import versions
 
 HELP = f"""
 Explains data-driven decisions: in what context would your plan have been better?
@@ -44,14 +34,69 @@ Explains data-driven decisions: in what context would your plan have been better
 {EXIT_CODES}"""
 
 
+#: The commands in the order in which they are listed, each with the module that holds it: a module is imported when its
+#: command is called, or when all of them are listed.
+COMMANDS = {
+    "demo": "demo",
+    "init": "init",
+    "check": "check",
+    "fit": "check",
+    "evaluate": "evaluate",
+    "tune": "evaluate",
+    "decide": "decide",
+    "explain": "explain",
+    "front": "other_questions",
+    "menu": "other_questions",
+    "reasons": "other_questions",
+    "forecast": "forecast",
+    "compare": "other_questions",
+    "stability": "stability",
+    "batch": "batch",
+    "verify": "verifying",
+    "serve": "serve",
+    "version": "root",
+}
+#: Commands whose exit codes tell the answer.
+QUESTIONS = ("explain", "front", "menu", "reasons", "forecast")
+
+
+class Commands(typer.core.TyperGroup):
+    """Import a command when it is called."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        return _loaded(cmd_name) if cmd_name in COMMANDS else None
+
+
+@functools.cache
+def _loaded(name: str) -> Any:
+    """Return a command as typer runs it."""
+    function = getattr(import_module(f"whence.cli.{COMMANDS[name]}"), name)
+    more = EXIT_CODES if name in QUESTIONS else ""
+    alone = typer.Typer(rich_markup_mode="rich", pretty_exceptions_enable=False, add_completion=False)
+    settings = {"help_option_names": ["--help", "-h"]}
+    alone.command(name, help=f"{help_text(function.__doc__ or '')}\n{more}", context_settings=settings)(
+        errors_told(function)
+    )
+    return typer.main.get_command(alone)
+
+
 app = typer.Typer(
     name="whence",
+    cls=Commands,
     help=HELP,
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["--help", "-h"]},
 )
+
+
+@app.callback(help=HELP)
+def _root() -> None:
+    """Stand for the group: its commands are found by name."""
 
 
 def version() -> None:
@@ -61,6 +106,8 @@ def version() -> None:
 
       whence version
     """
+    from whence.report.fingerprint import versions
+
     for name, number in versions().items():
         print(f"{name:14}{number}")
 
@@ -120,10 +167,3 @@ def _give_up_on_stdout() -> None:
         sys.stdout.flush()
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-_questions = (explain, front, menu, reasons, forecast)
-_others = (compare, stability, batch, verify, serve, version)
-for _command in (demo, init, check, fit, evaluate, tune, decide, *_questions, *_others):
-    _more = EXIT_CODES if _command in _questions else ""
-    app.command(help=f"{help_text(_command.__doc__ or '')}\n{_more}")(errors_told(_command))
