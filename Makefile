@@ -1,11 +1,16 @@
 # Every target sets up what it needs in .venv: nothing but make and Python 3.11+ (or uv) has to be there.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test lint format bench paper sanitize docs clean FORCE
+.PHONY: help demo test test-all lint format bench paper sanitize docs clean FORCE
 
 PYTHON_ENV := .venv/bin/python
 # The tests run in parallel processes; threads inside each would only get in each other's way.
 TEST_ENV := MPLBACKEND=Agg OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+# The tests of a file run in one process, one after the other: what its fixtures start is started once.
+# One process more than there are cores, up to four: the tests of the page wait most of the time.
+PYTEST = $(PYTHON_ENV) -m pytest -q -n $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1) --maxprocesses 4 --dist loadfile
+# From which day on the long run draws its random blocks (tests/blocks.py): days since 1970.
+DAY := $(or $(WHENCE_TEST_DAY),$(shell expr $$(date +%s) / 86400))
 
 # An environment that was moved with the folder, or whose Python is gone, is set up again.
 STALE := $(shell [ -e .venv/.home ] && { [ "$$(cat .venv/.home)" = "$$(pwd)" ] && .venv/bin/python -c "" 2>/dev/null || echo FORCE; })
@@ -14,15 +19,19 @@ STALE := $(shell [ -e .venv/.home ] && { [ "$$(cat .venv/.home)" = "$$(pwd)" ] &
 CORE := CMakeLists.txt $(wildcard core/*.cpp core/*.hpp)
 
 help: ## Show this list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-13s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-15s %s\n", $$1, $$2 }'
 
 demo: .venv/.ready-demo ## Decide and explain on built-in data, and write an HTML report
 	@.venv/bin/whence demo
 
-test: lint ## Run lint and the whole test suite, and print its coverage (ARGS="-k name" runs a part of it)
+test: lint ## Run lint and the tests that guard a change, in at most ten minutes (ARGS="-k name" runs a part of them)
 	@echo "test: pytest"
-	@$(TEST_ENV) $(PYTHON_ENV) -m pytest -q -n auto --maxprocesses 4 --dist worksteal $(if $(ARGS),$(ARGS),--cov=whence --cov-report=)
-	@$(if $(ARGS),,echo "test: $$($(PYTHON_ENV) -m coverage report --format=total) % of the lines of src/whence were run")
+	@$(TEST_ENV) $(PYTEST) -m "not long" $(ARGS)
+
+test-all: lint ## Besides run all random blocks, with seeds of the day, and what takes long, and print the coverage
+	@echo "test-all: pytest with the blocks of day $(DAY); WHENCE_TEST_DAY=$(DAY) make test-all draws them again"
+	@$(TEST_ENV) WHENCE_TEST_DAY=$(DAY) $(PYTEST) $(if $(ARGS),$(ARGS),--cov=whence --cov-report=)
+	@$(if $(ARGS),,echo "test-all: $$($(PYTHON_ENV) -m coverage report --format=total) % of the lines of src/whence were run")
 
 lint: .venv/.ready-dev ## Check style, types and layers: ruff, strict mypy, import-linter
 	@echo "lint: ruff check"

@@ -1,4 +1,4 @@
-"""How much of the tests the coverage that `make test` prints is measured on.
+"""How much of the tests the coverage that `make test-all` prints is measured on.
 
 Before Python 3.12, watching every line doubles the time of a test. There the first case of every test is watched, for
 as long as `WATCHED`: other cases and the rest of a long one run much the same lines with other data. Nor are tests that

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.blocks import examples
 
 from whence.errors import InputError, InputTypeError
 from whence.risk import CVaR, Expectation, Risk, tail_flow
 
-PROPERTY = settings(derandomize=True, deadline=None, max_examples=200)
+PROPERTY = examples(50, 200)
 LEVELS = st.floats(0.0, 0.99)
 
 

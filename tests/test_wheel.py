@@ -11,6 +11,7 @@ import venv
 from importlib.metadata import Distribution, distribution
 from pathlib import Path
 
+import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -52,22 +53,23 @@ def share(dist: Distribution, site: Path) -> None:
             link.symlink_to(Path(str(dist.locate_file(top))))
 
 
-def build(out: Path) -> Path:
-    """The wheel, built from the sdist of this repository."""
-    # The tools of the environment that runs the tests, not those of the system: what is tested is what is declared.
+def build(out: Path, *options: str) -> None:
+    """Build this repository with the tools of the environment that runs the tests, not those of the system."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    # Built without optimizing, which halves the time: the core that all other tests run on was built with it.
-    quick = ("-Ccmake.build-type=Debug", "-Ccmake.define.CMAKE_CXX_FLAGS_DEBUG=-O0")
-    run(sys.executable, "-m", "build", "--no-isolation", *quick, "--outdir", out, ROOT, cwd=out, PATH=path)
+    run(sys.executable, "-m", "build", "--no-isolation", *options, "--outdir", out, ROOT, cwd=out, PATH=path)
+
+
+def assert_sdist_is_whole(out: Path) -> None:
+    """The sdist in a folder holds what is compiled and what researchers look for, and nothing that was compiled."""
     (sdist,) = out.glob("*.tar.gz")
     with tarfile.open(sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    assert {"CMakeLists.txt", "core/heap.hpp", "scripts/backend.py", "pyproject.toml", "src/whence/_core.pyi"} <= names
+    sources = {path.relative_to(ROOT).as_posix() for path in (ROOT / "core").rglob("*.[ch]pp")}
+    assert sources
+    assert {"CMakeLists.txt", *sources, "scripts/backend.py", "pyproject.toml", "src/whence/_core.pyi"} <= names
     # Researchers find the experiments in the sdist; users are not given them with the wheel.
     assert {"paper/__main__.py", "paper/published.csv"} <= names
     assert not [name for name in names if name.endswith((".so", ".pyd"))]
-    (built,) = out.glob("*.whl")
-    return built
 
 
 def environment_with(wheel: Path, home: Path) -> Path:
@@ -81,10 +83,20 @@ def environment_with(wheel: Path, home: Path) -> Path:
     return home
 
 
+def test_the_sdist_is_whole(tmp_path: Path) -> None:
+    """What is published as source can be compiled, and holds the paper's experiments."""
+    build(tmp_path, "--sdist")
+    assert_sdist_is_whole(tmp_path)
+
+
+@pytest.mark.long
 def test_the_wheel_works_by_itself(tmp_path: Path) -> None:
     """In an empty environment without a compiler whence comes from the wheel, typed and without tests, and runs."""
-    # One test, not three: the environment is dear, and parallel processes would each make their own.
-    elsewhere = environment_with(build(tmp_path), tmp_path / "env")
+    # Built without optimizing, which halves the time: the core that all other tests run on was built with it.
+    build(tmp_path, "-Ccmake.build-type=Debug", "-Ccmake.define.CMAKE_CXX_FLAGS_DEBUG=-O0")
+    assert_sdist_is_whole(tmp_path)
+    (wheel,) = tmp_path.glob("*.whl")
+    elsewhere = environment_with(wheel, tmp_path / "env")
     python = elsewhere / "bin" / "python"
 
     module = Path(run(python, "-c", "import whence; print(whence.__file__)", cwd=tmp_path).strip()).resolve()

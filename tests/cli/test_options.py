@@ -7,8 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
+from tests.blocks import examples
 from tests.cli.support import refused, run
 from tests.project.samples import csv_text, days
 
@@ -61,7 +62,7 @@ def test_a_saved_policy(small: Path, tmp_path: Path) -> None:
     )
 
 
-@settings(derandomize=True, deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(15, 30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     context=st.one_of(st.text(max_size=20), st.sampled_from(PIECES)),
     plan=st.one_of(st.text(max_size=20), st.sampled_from(PIECES)),

@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+from tests.blocks import seeds
 from tests.core.neighbour_scene import Scene
 from tests.core.test_neighbour_leaves import PATIENT, _cell, _nearest
 
@@ -15,7 +16,7 @@ from whence.risk import CVaR
 RADII = (0.1, 0.2, 0.35, 0.5, 0.8)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", seeds(15, 60))
 def test_the_candidate_is_the_nearest_context_with_near_neighbours(seed: int) -> None:
     """With discrete and category axes only: the best of all contexts there are, or none."""
     how = {"risk": CVaR(0.5)} if seed % 2 else {"confidence": float(seed % 3)}
@@ -61,7 +62,7 @@ def _on_edge(scene: Scene, outcome: tuple[float, float, np.ndarray]) -> bool:
     return bool(np.sort(scene.distances(outcome[2]))[scene.k - 1] == pytest.approx(scene.widest, abs=1e-10))
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", seeds(8, 30))
 def test_no_box_with_an_explanation_is_given_up(seed: int) -> None:
     """A box that is pruned holds none; the nearest context of one that is feasible is one."""
     scene = Scene(seed, ["cc", "ccd", "ckd", "gc"][seed % 4], n=12, k=1 + seed % 5, widest=RADII[seed % 5] + 0.3)
@@ -111,7 +112,7 @@ def test_what_is_left_is_hopeless_only_where_every_set_is(confidence: float) -> 
     assert verdicts == {True, False}
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", seeds(3, 10))
 def test_only_contexts_with_near_neighbours_stand(seed: int) -> None:
     """A whole batch of contexts is judged as the definition does; nothing stands where no neighbour can be near."""
     scene = Scene(seed, "ccd", n=12, k=1 + seed % 4, widest=0.5)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.blocks import seeds
 
 from whence._core import Axis, AxisKind, NeighbourProgress, NeighbourSearch, Rules
 
@@ -54,7 +55,7 @@ def test_rules_hold_where_every_tree_and_row_does() -> None:
     assert answers == {False, True}
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", seeds(10, 40))
 def test_the_search_finds_the_nearest_context_that_can_exist(seed: int) -> None:
     """Axes with levels, so that every context can be looked at: the nearest one with the right neighbours."""
     rng = np.random.default_rng([seed, 18])

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.blocks import seeds
 
 from whence._core import Axis, AxisKind, BoxVerdict, NeighbourSearch
 
@@ -70,7 +71,7 @@ class _Scene:
         return bool(gap >= 1.1e-6 and (self.alternative - self.rival)[members].mean() <= 1e-9)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", seeds(15, 60))
 def test_what_is_said_of_a_box_holds_in_it(seed: int) -> None:
     """Settled members are neighbours everywhere in reach, those left out nowhere; pruned boxes hold no explanation."""
     scene = _Scene(seed)
@@ -96,7 +97,7 @@ def test_what_is_said_of_a_box_holds_in_it(seed: int) -> None:
         assert scene.search.standing(scene.contexts(low, high)).shape == (300,)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", seeds(5, 20))
 def test_contexts_stand_as_sorting_says(seed: int) -> None:
     """Whether a context is an explanation is told by the k least scores."""
     scene = _Scene(seed)

@@ -8,6 +8,7 @@ import time
 
 import numpy as np
 import pytest
+from tests.blocks import seeds
 from tests.core.neighbour_scene import Scene
 
 from whence._core import NeighbourProgress
@@ -23,7 +24,7 @@ def _run(scene: Scene, boxes: int, radius: float = 50.0) -> tuple[NeighbourProgr
     return progress, scene.search.nodes
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", seeds(10, 40))
 def test_the_candidate_is_the_nearest_of_all_contexts(seed: int) -> None:
     """With discrete and category axes only, the candidate is the best of all contexts there are, or there is none."""
     scene = Scene(seed, "ddkd"[: 1 + seed % 4], n=10, k=1 + seed % 6, rivals=2, risk=CVaR(0.5) if seed % 2 else None)
@@ -52,7 +53,7 @@ def test_a_candidate_is_handed_out_only_when_no_box_left_is_nearer(shape: str) -
     assert candidates > 3
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", seeds(3, 12))
 def test_slices_do_not_change_the_course(seed: int) -> None:
     """One box at a time or all at once: the same boxes, the same candidate, to the last bit."""
     risk = CVaR(0.7) if seed % 2 else Expectation()
@@ -63,7 +64,7 @@ def test_slices_do_not_change_the_course(seed: int) -> None:
     assert found[0] == found[1] == found[2]
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", seeds(10, 40))
 def test_a_candidate_is_handed_out_only_once_it_is_proved(seed: int) -> None:
     """No box left is nearer; a ball that just holds the candidate leads to it, and a little smaller one to nothing."""
     scene = Scene(seed, ["cc", "ccc", "cdc", "gck"][seed % 4], n=30, k=1 + seed % 9, rivals=2)

@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+from tests.blocks import seeds
 from tests.core.neighbour_scene import Scene
 
 from whence._core import BoxVerdict, NeighbourProgress
@@ -29,7 +30,7 @@ def _scene(seed: int, n: int = 9) -> Scene:
     )
 
 
-@pytest.mark.parametrize("block", range(3))
+@pytest.mark.parametrize("block", seeds(1, 3))
 def test_with_a_wide_separation_boxes_are_settled_rightly(block: int) -> None:
     """Where neighbours are apart by it, settled ones are among them and none is dropped; others decide nothing."""
     seen = 0
@@ -95,7 +96,7 @@ def test_the_tolerance_is_one_of_means_and_tails(risk: Expectation | CVaR, tau: 
     assert within > 5
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", seeds(6, 24))
 def test_the_search_keeps_separation_and_tolerance(seed: int) -> None:
     """Over discrete and category axes the candidate is the best of all contexts that keep both, or there is none."""
     shape = ["d", "dd", "dk", "kd", "kk", "ddk"][seed % 6]
@@ -111,7 +112,7 @@ def test_the_search_keeps_separation_and_tolerance(seed: int) -> None:
     assert scene.search.standing(contexts).tolist() == [scene.is_explanation(context) for context in contexts]
 
 
-@pytest.mark.parametrize("block", range(3))
+@pytest.mark.parametrize("block", seeds(1, 3))
 def test_no_random_context_within_the_answer_keeps_both(block: int) -> None:
     """In spaces with continuous axes none of the contexts nearer than the candidate is an explanation."""
     found = 0

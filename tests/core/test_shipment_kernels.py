@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.blocks import seeds
 
 from whence._core import best_recourse, cutting_planes
 from whence.problems.shipment import first_stage, recourse_costs
@@ -36,7 +37,7 @@ def _costs(ship: Floats, spot: float, plan: Floats, demands: Floats) -> Floats:
     return costs
 
 
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", seeds(1, 4))
 def test_recourse_is_the_cheapest(block: int) -> None:
     """On 100 networks, at no plan and at random ones, the recourse of every sample costs what its program costs."""
     for seed in range(25 * block, 25 * block + 25):
@@ -47,7 +48,7 @@ def test_recourse_is_the_cheapest(block: int) -> None:
             np.testing.assert_allclose(_costs(ship, spot, plan, demands), expected, atol=1e-8, err_msg=str(seed))
 
 
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", seeds(1, 4))
 def test_the_first_stage_is_optimal(block: int) -> None:
     """From any plan, for the expected cost and for tails, the plan costs what that of the whole program costs."""
     for seed in range(20 * block, 20 * block + 20):

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.blocks import seeds
 from tests.core.forest_cells import ForestScene, forest_scene, scenes
 from tests.core.neighbour_scene import Scene
 
@@ -77,7 +78,7 @@ def _neighbour_answer(scene: Scene, radius: float, threads: int) -> tuple[Neighb
     return progress, distance
 
 
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", seeds(1, 4))
 def test_neighbours_are_searched_alike_by_any_number_of_threads(block: int) -> None:
     """Status and distance are those of one thread, in every kind of space, for the mean and for tails."""
     ends = set()

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from tests import set_soaking
+from tests.blocks import seeds
 from tests.changing import asked, few_disagree, forest_sets, nearest_with, neighbour_sets
 from tests.forests import paper_forest
 from tests.oracle import cells
@@ -28,7 +29,7 @@ WAYS = (
 )
 
 
-@pytest.mark.parametrize("block", range(10))
+@pytest.mark.parametrize("block", seeds(3, 10))
 def test_forests_against_every_cell(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """400 questions over awkward data, every number of changes, all ways to search: the same distance, or none."""
     changed = 0
@@ -45,7 +46,7 @@ def test_forests_against_every_cell(block: int, monkeypatch: pytest.MonkeyPatch)
     assert changed > 3
 
 
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", seeds(1, 4))
 def test_neighbours_against_every_vertex(block: int) -> None:
     """100 questions about neighbours, every number of changes: the same distance, or none alike."""
     for seed in range(25 * block, 25 * block + 25):
@@ -147,7 +148,7 @@ def test_refusals(bakery: wh.Policy, day: object, given: object) -> None:
     assert error.value.parameter == "max_changes"
 
 
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", seeds(1, 4))
 def test_sets_of_plans(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """For routes, quantities, lists and rules, some plan of the set: the nearest cell with so few changes."""
     monkeypatch.setattr(set_soaking, "cells", lambda question: with_at_most(cells(question), question, most))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.blocks import seeds
 from tests.cases import Case, cases
 from tests.forests import paper_forest
 from tests.oracle import MOST_CELLS, nearest
@@ -42,7 +43,7 @@ def parts(margin: Any) -> tuple[float, float]:
     return (0.0, margin[0]) if isinstance(margin, tuple) else (margin, 0.0)
 
 
-@pytest.mark.parametrize("block", range(BLOCKS))
+@pytest.mark.parametrize("block", seeds(2, BLOCKS))
 def test_the_search_agrees_with_the_integer_program(block: int) -> None:
     """Both risks, both kinds: the same status and the same distance."""
     found = 0
@@ -60,7 +61,7 @@ def test_the_search_agrees_with_the_integer_program(block: int) -> None:
     assert found > 0
 
 
-@pytest.mark.parametrize("block", range(BLOCKS))
+@pytest.mark.parametrize("block", seeds(2, BLOCKS))
 def test_neighbours_agree_with_the_integer_program(block: int) -> None:
     """Neighbour policies, both risks and kinds; of few past contexts, since their programs grow quickly."""
     looked = 0
@@ -82,7 +83,7 @@ def test_neighbours_agree_with_the_integer_program(block: int) -> None:
     assert looked > SEEDS // 4
 
 
-@pytest.mark.parametrize("block", range(BLOCKS))
+@pytest.mark.parametrize("block", seeds(2, BLOCKS))
 def test_the_nearest_of_all_cells(block: int) -> None:
     """Relative questions by brute force."""
     looked = 0

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests import oracle
+from tests.blocks import seeds
 from tests.cases import TOLERANCE, OneOf, cases
 
 import whence as wh
@@ -85,7 +86,7 @@ def expected(policy: wh.Policy, case: Any, call: dict[str, Any]) -> float:
 
 
 @pytest.mark.parametrize("risk", OWN, ids=lambda risk: type(risk).__name__)
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", seeds(1, 4))
 def test_the_search_equals_brute_force(risk: Risk, block: int) -> None:
     """Over hundreds of small policies, relative and absolute, the distance is that of looking at every cell."""
     away = 0

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.blocks import seeds
 from tests.changing import fewest_facts, forest_sets, neighbour_sets, reasons_disagree
 from tests.timing import at_most
 
@@ -15,7 +16,7 @@ from whence.questions import reasons as module
 from whence.questions.reasons import smallest_hitting_set
 
 
-@pytest.mark.parametrize("block", range(10))
+@pytest.mark.parametrize("block", seeds(3, 10))
 def test_forests_against_every_cell(block: int) -> None:
     """400 questions over awkward data: the facts settle it, and no smaller set of facts does."""
     several = 0
@@ -29,7 +30,7 @@ def test_forests_against_every_cell(block: int) -> None:
     assert several > 2
 
 
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", seeds(1, 4))
 def test_neighbours_against_every_vertex(block: int) -> None:
     """100 questions about neighbours: the facts settle it, and no smaller set of facts does."""
     for seed in range(25 * block, 25 * block + 25):

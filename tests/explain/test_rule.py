@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from tests.blocks import seeds
 from tests.cases import CATEGORIES, Case, cases
 from tests.explain.test_margin import asked
 from tests.forests import paper_forest
@@ -93,7 +94,7 @@ def inside(condition: Condition, value: Any) -> bool:
     return above and (condition.high is None or float(value) <= condition.high)
 
 
-@pytest.mark.parametrize("block", range(BLOCKS))
+@pytest.mark.parametrize("block", seeds(2, BLOCKS))
 @pytest.mark.parametrize("confidence", [0.0, 1.0])
 def test_contexts_inside_the_conditions(block: int, confidence: float) -> None:
     """Numbers, whole numbers, categories, 0/1 columns, switches, restrictions; both kinds and risks."""

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.ensemble import IsolationForest
+from tests.blocks import seeds
 from tests.cases import cases
 from tests.explain.test_margin import asked
 from tests.forests import paper_forest
@@ -27,7 +28,7 @@ def few_trees(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("few_trees")
-@pytest.mark.parametrize("block", range(BLOCKS))
+@pytest.mark.parametrize("block", seeds(2, BLOCKS))
 def test_the_search_agrees_with_the_integer_program(block: int) -> None:
     """The same status and distance, and a context that scikit-learn's own score takes for usual enough."""
     farther = 0

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from tests.blocks import seeds
 
 import whence as wh
 
@@ -25,7 +26,7 @@ def one_value_each(X: pd.DataFrame, by: list[str], of: str) -> bool:
     return bool((X.groupby(by)[of].nunique() == 1).all())
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", seeds(10, 40))
 def test_what_follows_from_two_others_is_found(seed: int) -> None:
     """A random table of two features, whatever stands beside it; gone with the first exception."""
     rng = np.random.default_rng(seed)

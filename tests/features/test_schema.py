@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.blocks import examples
 from tests.cases import contexts, schema
 
 from whence.errors import InputError, InputTypeError, NotFittedError
@@ -282,7 +283,7 @@ def test_decoding_rounds_within_the_room() -> None:
     assert point[0] <= above / 3.0 <= point[0] + 1e-9
 
 
-@settings(derandomize=True, deadline=None, max_examples=150)
+@examples(40, 150)
 @given(
     low=st.floats(-1e9, 1e9),
     width=st.floats(1e-3, 1e6),
@@ -301,7 +302,7 @@ def test_numbers_survive_the_way_there_and_back(low: float, width: float, share:
         assert abs(back[0] - share) <= room
 
 
-@settings(derandomize=True, deadline=None, max_examples=100)
+@examples(40, 100)
 @given(st.lists(st.integers(-1000, 1000), min_size=1, max_size=15), st.data())
 def test_levels_survive_the_way_there_and_back(values: list[int], data: st.DataObject) -> None:
     """Discrete values and categories come back exactly."""

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.blocks import seeds
 from tests.milp.asked import agree, answered, asked, expected, forests, neighbours
 
 from whence.risk import CVaR
@@ -13,7 +14,7 @@ from whence.risk import CVaR
 LAZY = {"method": "lazy"}
 
 
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", seeds(1, 4))
 def test_forests_with_highs(block: int) -> None:
     """Forests trained here or frozen, all features, both kinds, both risks: the same optimum, or none alike."""
     for case in forests(range(60 * block, 60 * block + 60)):
@@ -21,7 +22,7 @@ def test_forests_with_highs(block: int) -> None:
         agree(answered(question), expected(case, question), case)
 
 
-@pytest.mark.parametrize("block", range(2))
+@pytest.mark.parametrize("block", seeds(1, 2))
 def test_neighbours_with_highs(block: int) -> None:
     """Neighbours, all features, both kinds, both risks: the same optimum, or none alike."""
     for case in neighbours(range(200 * block, 200 * block + 200)):

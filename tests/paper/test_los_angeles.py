@@ -9,8 +9,9 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
+from tests.blocks import examples
 
 from paper import los_angeles
 from paper.forests import paper_forest
@@ -171,9 +172,7 @@ def test_a_cell_that_cannot_be_used_is_named(
         load(folder)
 
 
-@settings(
-    derandomize=True, deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@examples(40, 150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     name=st.sampled_from(sorted(los_angeles.COLUMNS)),
     start=st.integers(0, 400),

@@ -10,6 +10,7 @@ import pytest
 from scipy import sparse
 from scipy.optimize import linprog
 from sklearn.base import clone
+from tests.blocks import seeds
 
 from whence.errors import InputError, InputTypeError
 from whence.problems.newsvendor import Newsvendor
@@ -76,7 +77,7 @@ def random_case(seed):
     return Y, w, holding, backorder, budget
 
 
-@pytest.mark.parametrize("block", range(10))
+@pytest.mark.parametrize("block", seeds(3, 10))
 def test_expectation_is_the_textbook_optimum(block):
     """The quantiles with a budget multiplier cost what the LP's optimum costs, 400 times."""
     for seed in range(40 * block, 40 * (block + 1)):
@@ -88,7 +89,7 @@ def test_expectation_is_the_textbook_optimum(block):
         assert value == pytest.approx(textbook(Y, w, holding, backorder, budget), rel=1e-9, abs=1e-9), seed
 
 
-@pytest.mark.parametrize("block", range(10))
+@pytest.mark.parametrize("block", seeds(3, 10))
 def test_cvar_is_the_textbook_optimum(block):
     """The plan of least CVaR reaches the textbook LP's optimum, 400 times and at levels from 0 to nearly 1."""
     for seed in range(40 * block, 40 * (block + 1)):

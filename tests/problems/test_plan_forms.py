@@ -13,8 +13,9 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.blocks import examples
 
 import whence as wh
 from whence.errors import InfeasiblePlanError, InputError, WhenceError
@@ -130,7 +131,7 @@ def test_parts_without_names() -> None:
 
 
 @given(JSON)
-@settings(derandomize=True, deadline=None, max_examples=300)
+@examples(60, 300)
 def test_any_json_gives_a_plan_or_a_sentence(value: Any) -> None:
     """Whatever JSON comes, the answer is a feasible plan or an error of whence in one sentence."""
     for problem in (BAKERY, GRID):

@@ -9,6 +9,7 @@ import pytest
 from scipy import sparse
 from scipy.optimize import linprog
 from sklearn.base import clone
+from tests.blocks import seeds
 
 from whence.errors import InputError, InputTypeError
 from whence.problems import shipment as program
@@ -86,7 +87,7 @@ def random_case(seed, warehouses=None):
     return problem, Y, weights / weights.sum(), rng
 
 
-@pytest.mark.parametrize("block", range(5))
+@pytest.mark.parametrize("block", seeds(2, 5))
 def test_costs_are_production_plus_the_cheapest_recourse(block):
     """On 150 random cases the cost of every sample equals that of its own linear program, at any plan."""
     for seed in range(30 * block, 30 * block + 30):
@@ -97,7 +98,7 @@ def test_costs_are_production_plus_the_cheapest_recourse(block):
             np.testing.assert_allclose(problem.costs(z, Y[:6]), expected, rtol=1e-9, atol=1e-7, err_msg=str(seed))
 
 
-@pytest.mark.parametrize("block", range(10))
+@pytest.mark.parametrize("block", seeds(3, 10))
 def test_same_optimum_as_the_textbook_program(block):
     """On 200 random cases both risks reach the optimum of the extensive program, by the costs of the plan itself."""
     for seed in range(20 * block, 20 * block + 20):

@@ -7,9 +7,10 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from joblib import parallel_config
+from tests.blocks import examples
 from tests.project.samples import write_project
 
 from whence.errors import InputError
@@ -238,7 +239,7 @@ def test_cells_that_a_spreadsheet_would_run(project: Project, tmp_path: Path) ->
 
 
 @given(st.text(alphabet="=+-@'\t\r1.,ex ", max_size=8), st.sampled_from([".", ","]))
-@settings(derandomize=True, deadline=None, max_examples=500)
+@examples(100, 500)
 def test_any_cell_is_safe_and_comes_back(cell: str, decimal: str) -> None:
     """Whatever a cell holds, it is written as a number or as nothing to run, and read as it was."""
     written = as_text(cell, decimal)

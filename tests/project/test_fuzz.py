@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
+from tests.blocks import examples
 from tests.project.samples import PROJECT, csv_text, days, write_city, write_project
 
 from whence.errors import InputError
@@ -18,9 +19,7 @@ from whence.project.batches import read_questions
 from whence.project.contexts import read_bounds
 from whence.project.starter import starter
 
-FUZZ = settings(
-    derandomize=True, deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+FUZZ = examples(15, 40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 WORDS = [
     "temp",

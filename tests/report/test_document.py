@@ -13,9 +13,10 @@ from typing import Any
 import jsonschema
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
+from tests.blocks import examples
 from tests.forests import paper_forest
 
 import whence as wh
@@ -298,7 +299,7 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 
 @given(st.data())
-@settings(derandomize=True, deadline=None, max_examples=300)
+@examples(60, 300)
 def test_any_change_of_a_document_is_read_or_refused(data: st.DataObject) -> None:
     """With any entry replaced or removed, a document is refused in a sentence or prints, reports and is written."""
     document = copy.deepcopy(data.draw(st.sampled_from(DOCUMENTS)))
@@ -324,7 +325,7 @@ def test_any_change_of_a_document_is_read_or_refused(data: st.DataObject) -> Non
 
 
 @given(ODD)
-@settings(derandomize=True, deadline=None)
+@examples(50, 100)
 def test_anything_else_is_refused(value: Any) -> None:
     """What is no document at all is refused in a sentence."""
     with pytest.raises(InputError, match=r"\.$"):

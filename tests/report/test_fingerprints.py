@@ -9,9 +9,10 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
+from tests.blocks import examples
 
 import whence as wh
 from whence.report.fingerprint import Writer, digest, problem_digest
@@ -85,7 +86,7 @@ def test_other_values_look_otherwise() -> None:
 
 
 @given(PLAIN, PLAIN)
-@settings(derandomize=True, deadline=None, max_examples=300)
+@examples(60, 300)
 def test_any_two_values(one: Any, other: Any) -> None:
     """Two documents share a fingerprint exactly where they are the same."""
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.blocks import seeds
 from tests.cases import Case, cases
 from tests.search.holding import Cells, all_cells, excess, nearest_between
 
@@ -56,7 +57,7 @@ def assert_nearest(question: Question, answer: Answer, at: Cells, over: np.ndarr
         assert answer.distance == pytest.approx(question.space.distance(answer.point), abs=1e-12)
 
 
-@pytest.mark.parametrize("block", range(BLOCKS))
+@pytest.mark.parametrize("block", seeds(5, BLOCKS))
 def test_the_nearest_of_all_cells(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Expected cost and CVaR, categories, discrete features, restrictions, ties, decimals, tiny and huge costs."""
     for name, value in WAYS[block % len(WAYS)].items():
@@ -73,7 +74,7 @@ def test_the_nearest_of_all_cells(block: int, monkeypatch: pytest.MonkeyPatch) -
     assert farther > 0
 
 
-@pytest.mark.parametrize("block", range(6))
+@pytest.mark.parametrize("block", seeds(2, 6))
 def test_more_confidence_is_never_nearer(block: int) -> None:
     """The ladder of kappa climbs away from the start; next to 0 it is the search without confidence, bit for bit."""
     for seed in range(1000 + 25 * block, 1000 + 25 * (block + 1)):
@@ -93,7 +94,7 @@ def test_more_confidence_is_never_nearer(block: int) -> None:
 
 
 @pytest.mark.parametrize("eager", [False, True])
-@pytest.mark.parametrize("block", range(8))
+@pytest.mark.parametrize("block", seeds(2, 8))
 def test_absolute_questions(block: int, eager: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """The answer stands against the best plan there; nothing nearer stands against all plans, nor against those met.
 
@@ -132,7 +133,7 @@ def test_absolute_questions(block: int, eager: bool, monkeypatch: pytest.MonkeyP
     assert found > 5
 
 
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", seeds(1, 4))
 def test_a_margin_is_another_decision(block: int) -> None:
     """Better by a share of the decision's cost, or by an amount: never nearer, and the nearest of all cells."""
     for seed in range(6000 + 25 * block, 6000 + 25 * (block + 1)):

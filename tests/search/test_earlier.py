@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.blocks import seeds
 from tests.cases import cases
 from tests.knn_reference import nearest_by_vertices
 from tests.search.holding import all_cells, excess, nearest_between
@@ -21,7 +22,7 @@ from whence.search.neighbours import neighbour_search as knn
 KAPPAS = (0.0, 0.4, 1.2, 2.3, 5.0)
 
 
-@pytest.mark.parametrize("block", range(10))
+@pytest.mark.parametrize("block", seeds(3, 10))
 def test_every_step_of_a_ladder_is_the_nearest_of_all_cells(block: int) -> None:
     """Both risks, with categories, restrictions and ties: steps that share what they know, in any order."""
     reused = 0
@@ -41,7 +42,7 @@ def test_every_step_of_a_ladder_is_the_nearest_of_all_cells(block: int) -> None:
     assert reused > 5
 
 
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", seeds(1, 4))
 def test_every_step_of_a_ladder_of_neighbours(block: int) -> None:
     """The nearest of all vertices, step by step."""
     reused = 0

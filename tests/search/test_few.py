@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.blocks import seeds
 from tests.cases import Case, cases
 from tests.changing import several_case
 from tests.search.holding import all_cells, excess
@@ -44,7 +45,7 @@ def any_few(rng: np.random.Generator, question: Question) -> Few:
     return Few(int(rng.integers(1, count + 1)), tuple(tuple(sorted(one.tolist())) for one in barred))
 
 
-@pytest.mark.parametrize("block", range(8))
+@pytest.mark.parametrize("block", seeds(5, 8))
 def test_the_nearest_of_all_cells(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both risks, with and without confidence, a usual context and threads: the nearest cell with so few changes."""
     for name, value in WAYS[block % len(WAYS)].items():

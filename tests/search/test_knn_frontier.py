@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.blocks import seeds
 from tests.search.test_knn import ask, random_case
 
 from whence import Expectation
@@ -37,7 +38,7 @@ def test_a_new_cut_takes_the_candidate_back() -> None:
     assert again is None
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", seeds(8, 30))
 def test_the_bound_of_neighbours_never_exceeds_the_answer(seed: int) -> None:
     """Whatever ball is being searched, and however small the slices, the bound is below the distance of the answer."""
     question, _ = random_case(seed + 300)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.blocks import seeds
 from tests.cases import OneOf
 from tests.knn_reference import judge
 from tests.metric_reference import measured, nearest_by_lines
@@ -47,7 +48,7 @@ def _agrees(question: Question, rivals: list[Any], metric: Any, engine: str = "s
     assert judge(question, rivals)(order[: weights.k])
 
 
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", seeds(1, 4))
 def test_agrees_with_every_vertex(block: int) -> None:
     """Euclidean and Mahalanobis neighbours: 240 answers are those of the best vertex."""
     for seed in range(60 * block, 60 * (block + 1)):
@@ -63,7 +64,7 @@ def test_the_integer_program_agrees_with_every_vertex(seed: int) -> None:
 # ---- through the policy, with data as people have it -----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", seeds(1, 4))
 def test_policies_agree_with_brute_force(block: int) -> None:
     """120 questions over metrics, own units of any size, models given fitted, ties, restrictions and far contexts."""
     for seed in range(30 * block, 30 * (block + 1)):

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from tests.blocks import seeds
 from tests.cases import Case, OneOf
 from tests.soaking import disagreement, neighbour_case
 
@@ -33,7 +34,7 @@ def by_quantiles(seed: int) -> Case | None:
     return replace(case, policy=policy)
 
 
-@pytest.mark.parametrize("block", range(BLOCKS))
+@pytest.mark.parametrize("block", seeds(1, BLOCKS))
 def test_against_every_vertex(block: int) -> None:
     """Both kinds, both risks, ties, levels, contexts outside, restrictions: the distance of the nearest vertex."""
     looked = 0

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.blocks import seeds
 from tests.knn_reference import nearest_by_vertices
 from tests.search.test_knn import random_case
 
@@ -77,7 +78,7 @@ def looked_at(seed: int, kind: str) -> tuple[Question, list[Floats], Floats] | N
     return None if answer.point is None else (question, rivals, answer.point)
 
 
-@pytest.mark.parametrize("block", range(6))
+@pytest.mark.parametrize("block", seeds(2, 6))
 def test_nothing_is_broken_and_no_face_can_move(block: int) -> None:
     """Both risks, ties, levels, categories, restrictions."""
     looked = grown = 0
@@ -97,7 +98,7 @@ def test_nothing_is_broken_and_no_face_can_move(block: int) -> None:
     assert grown > 5
 
 
-@pytest.mark.parametrize("block", range(3))
+@pytest.mark.parametrize("block", seeds(1, 3))
 def test_no_plan_is_better_in_an_absolute_region(block: int) -> None:
     """Against all plans, though only some are met."""
     looked = 0

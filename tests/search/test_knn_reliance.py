@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.blocks import seeds
 from tests.knn_reference import nearest_by_vertices
 from tests.search.test_knn import random_case
 
@@ -56,7 +57,7 @@ def assert_distance(answer: Answer, expected: float, separation: float) -> None:
     assert answer.bound == pytest.approx(answer.distance, abs=1e-9)
 
 
-@pytest.mark.parametrize("block", range(BLOCKS))
+@pytest.mark.parametrize("block", seeds(3, BLOCKS))
 def test_the_nearest_usual_context(block: int) -> None:
     """Relative and absolute, both risks, ties, levels, categories and restrictions; some with a margin."""
     farther = none = 0
@@ -78,7 +79,7 @@ def test_the_nearest_usual_context(block: int) -> None:
     assert farther + none > EACH // 20
 
 
-@pytest.mark.parametrize("block", range(6))
+@pytest.mark.parametrize("block", seeds(2, 6))
 def test_the_nearest_context_by_so_many_standard_errors(block: int) -> None:
     """Both risks, relative and absolute, some with a radius or a margin as well."""
     farther = 0
@@ -101,7 +102,7 @@ def test_the_nearest_context_by_so_many_standard_errors(block: int) -> None:
     assert farther > EACH // 20
 
 
-@pytest.mark.parametrize("block", range(2))
+@pytest.mark.parametrize("block", seeds(1, 2))
 def test_a_margin(block: int) -> None:
     """By a share of the decision's cost, or an amount, both risks."""
     for seed in range(50_000 + EACH * block, 50_000 + EACH * (block + 1)):
@@ -112,7 +113,7 @@ def test_a_margin(block: int) -> None:
         assert_distance(answer, nearest_by_vertices(question, [question.rival_decision]), question.separation)
 
 
-@pytest.mark.parametrize("block", range(6))
+@pytest.mark.parametrize("block", seeds(2, 6))
 def test_a_margin_of_absolute_questions(block: int) -> None:
     """As good as every plan, and better than the decision by a share or an amount: the best of all vertices."""
     farther = 0
@@ -130,7 +131,7 @@ def test_a_margin_of_absolute_questions(block: int) -> None:
     assert farther > 0
 
 
-@pytest.mark.parametrize("block", range(8))
+@pytest.mark.parametrize("block", seeds(2, 8))
 def test_the_integer_program_agrees(block: int) -> None:
     """With a radius, a margin, or both: relative questions, both risks, both engines."""
     for seed in range(60_000 + 20 * block, 60_000 + 20 * (block + 1)):
@@ -145,7 +146,7 @@ def test_the_integer_program_agrees(block: int) -> None:
         assert one.distance == pytest.approx(other.distance, abs=1e-6)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", seeds(3, 10))
 def test_absolute_questions_agree(seed: int) -> None:
     """Both engines, where the alternative must be the best plan in a usual context."""
     question, _ = random_case(70_000 + seed, most=7)
@@ -153,7 +154,7 @@ def test_absolute_questions_agree(seed: int) -> None:
     assert explain(question).distance == pytest.approx(IntegerProgram().answer(question).distance, abs=1e-6)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", seeds(5, 20))
 def test_more_is_never_nearer(seed: int) -> None:
     """A larger share of the history, more standard errors or a larger margin lead farther away."""
     question, _ = random_case(80_000 + seed, most=20, shape=("ccc", "cckd", "cccc")[seed % 3])
@@ -168,7 +169,7 @@ def test_more_is_never_nearer(seed: int) -> None:
         assert all(before <= after + 1e-9 for before, after in itertools.pairwise(distances))
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", seeds(3, 10))
 def test_a_wide_radius_changes_nothing(seed: int) -> None:
     """Bit for bit: every context is within the radius, or no standard errors are asked for."""
     question, _ = random_case(90_000 + seed, most=30, shape="cckd")
@@ -179,7 +180,7 @@ def test_a_wide_radius_changes_nothing(seed: int) -> None:
     assert (plain.point is None and wide.point is None) or np.array_equal(plain.point, wide.point)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", seeds(3, 10))
 def test_threads_agree(seed: int) -> None:
     """One thread and two find the same distance."""
     question, _ = random_case(95_000 + seed, most=40, shape="cccd")

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestRegressor
+from tests.blocks import seeds
 from tests.cases import forest
 from tests.forests import paper_forest
 from tests.set_soaking import set_case, set_disagreement
@@ -16,7 +17,7 @@ from tests.timing import at_most
 import whence as wh
 
 
-@pytest.mark.parametrize("block", range(20))
+@pytest.mark.parametrize("block", seeds(5, 20))
 def test_sets_agree_with_brute_force(block: int) -> None:
     """1,000 questions about sets, both kinds, all risks and every family, are answered as by brute force."""
     for seed in range(50 * block, 50 * (block + 1)):
@@ -28,7 +29,7 @@ def test_a_context_on_the_edge_of_its_cell() -> None:
     assert set_disagreement(set_case(54571, "rule")) == ""
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", seeds(5, 20))
 def test_threads_do_not_change_the_distance(seed: int) -> None:
     """Two threads find the same distance as brute force."""
     assert set_disagreement(set_case(3000 + seed), threads=2) == ""
@@ -58,7 +59,7 @@ def test_one_plan_is_a_set(seed: int, risk: Any, kind: str) -> None:
         assert as_set.distance == pytest.approx(single.distance, abs=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", seeds(2, 8))
 @pytest.mark.parametrize("margin", [0.0, 0.01, 0.04])
 def test_very_many_routes_agree_with_brute_force(seed: int, margin: float) -> None:
     """Routes that no list can hold: the nearest context, against the best route at every cell."""

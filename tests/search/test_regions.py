@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.blocks import seeds
 from tests.cases import cases
 from tests.oracle import estimator_rows
 from tests.search.holding import all_cells, excess
@@ -69,7 +70,7 @@ def random_points(rng: np.random.Generator, space: Space, found: Region, count: 
     return points
 
 
-@pytest.mark.parametrize("block", range(BLOCKS))
+@pytest.mark.parametrize("block", seeds(6, BLOCKS))
 def test_all_cells_are_good_and_no_more_fit(block: int) -> None:
     """Both risks, with and without confidence: the box holds its point and good cells only, and is maximal."""
     grown = looked = 0
@@ -100,7 +101,7 @@ def test_all_cells_are_good_and_no_more_fit(block: int) -> None:
     assert grown > 10
 
 
-@pytest.mark.parametrize("block", range(5))
+@pytest.mark.parametrize("block", seeds(2, 5))
 def test_random_points_satisfy_the_criterion(block: int) -> None:
     """A thousand contexts of each region, by the fitted estimator itself."""
     looked = 0
@@ -140,7 +141,7 @@ def test_what_is_proved_when_time_is_up_is_true() -> None:
 
 
 @pytest.mark.parametrize("many", [False, True])
-@pytest.mark.parametrize("block", range(8))
+@pytest.mark.parametrize("block", seeds(2, 8))
 def test_absolute_regions(block: int, many: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """No plan beats the alternative in any cell of a region, and next to each face one does.
 
@@ -173,7 +174,7 @@ def test_absolute_regions(block: int, many: bool, monkeypatch: pytest.MonkeyPatc
     assert looked > 8
 
 
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", seeds(1, 4))
 def test_absolute_regions_with_confidence(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The alternative stands against the best plan of every cell by its standard errors, and next to each face not.
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.blocks import seeds
 from tests.cases import Case, cases
 from tests.context_cases import ContextCase, TooMany, context_case, disagreement
 from tests.search.holding import all_cells, excess
@@ -35,7 +36,7 @@ def some_plans(case: Case, question: Question, rows: np.ndarray, listed: bool) -
     return replace(question, plans=Plans(best, lambda most: rows if listed and len(rows) <= most else None))
 
 
-@pytest.mark.parametrize("block", range(8))
+@pytest.mark.parametrize("block", seeds(5, 8))
 def test_confident_and_plausible_sets(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Some plan better by standard errors, in usual contexts, both risks: the nearest cell, by every plan and tree."""
     for name, value in WAYS[block % len(WAYS)].items():
@@ -115,7 +116,7 @@ def check(kinds: str, weights: str, asked: Any, count: int = 14, **how: Any) -> 
     assert looked >= count // 3
 
 
-@pytest.mark.parametrize("block", range(6))
+@pytest.mark.parametrize("block", seeds(2, 6))
 def test_tables_about_what_is_nearer_than_a_known_explanation(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Routes, quantities, lists and rules, both kinds and all risks, with tables that leave out what is farther."""
     monkeypatch.setattr(plan_sets, "LARGE", 0)

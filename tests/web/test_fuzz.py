@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 import schemathesis
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import (
@@ -17,6 +17,7 @@ from schemathesis.specs.openapi.checks import (
     response_schema_conformance,
     status_code_conformance,
 )
+from tests.blocks import examples
 from tests.web.live import FINISHED, STRANGE, Live, finished, running, small_scenes, until
 
 from whence.web.app import create_app
@@ -52,7 +53,7 @@ def test_every_answer_is_as_described(fuzzed: Live, label: str, mode: schemathes
     """Whatever the description allows or forbids to send, the answer is one that the description names."""
     statuses: list[int] = []
 
-    @settings(max_examples=10, derandomize=True, deadline=None, database=None, suppress_health_check=SLOW)
+    @examples(4, 10, database=None, suppress_health_check=SLOW)
     @given(case=operations[label].as_strategy(generation_mode=mode))
     def answered(case: schemathesis.Case) -> None:
         # A scene that exists, most of the time: otherwise nothing behind it is ever reached.
@@ -110,7 +111,7 @@ def test_almost_right_questions(program: httpx.Client) -> None:
     """Contexts, plans, sets and limits that are nearly right are answered, or refused with one sentence; both occur."""
     seen: dict[str, set[int]] = {name: set() for name in ("decide", "check", "explanations", *OTHERS, "comparisons")}
 
-    @settings(max_examples=60, derandomize=True, deadline=None, database=None, suppress_health_check=SLOW)
+    @examples(20, 60, database=None, suppress_health_check=SLOW)
     @given(
         context=contexts,
         before=contexts,

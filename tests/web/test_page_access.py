@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
+from tests.blocks import DAY
 from tests.web.browser import PATIENCE, ask_by_a_hair, ask_others, asked, opened
 
-WIDTHS = (320, 390, 768, 1280)
+WIDTHS = (320, 390, 768, 1280) if DAY else (320, 1280)
 #: Has the same style rules as 320: contrasts, which take most of the time, are the same there.
 SAME_COLOURS = 390
 #: Colours in which every state is looked at once more; what stands where is the same in all of them.

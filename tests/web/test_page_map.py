@@ -74,6 +74,7 @@ def zoom_of(page: Page) -> float:
     return float(page.locator(".map-frame svg").get_attribute("data-zoom") or 0)
 
 
+@pytest.mark.long
 def test_every_place_of_a_large_map_is_hit(browser: Browser, grid: str) -> None:
     """With 1,024 places, a click on the centre of each hits that place and no other."""
     watched = opened(browser, grid)
@@ -104,6 +105,7 @@ def test_every_place_is_hit_on_a_phone_after_zooming(browser: Browser, grid: str
 
 
 @pytest.mark.skipif(NO_DATA, reason="SKIPPED: Los Angeles; set WHENCE_UBER_DATA to the folder with its travel times.")
+@pytest.mark.long
 def test_every_place_of_los_angeles_is_hit_on_a_phone(browser: Browser) -> None:
     """At 390 px every census tract is hit by a tap on its centre, without zooming."""
     with running([los_angeles_scene(DATA)]) as live:

@@ -14,6 +14,9 @@ from whence.web.scenes import Scene
 
 HEIGHT = 844
 
+#: The narrowest phone, on which most does not fit, and a usual one.
+WIDTHS = [320, pytest.param(390, marks=pytest.mark.long)]
+
 
 def box(node: Locator) -> dict[str, float]:
     found = node.bounding_box()
@@ -25,7 +28,7 @@ def header(page: Page) -> float:
     return box(page.locator(".top"))["height"]
 
 
-@pytest.mark.parametrize("width", [320, 390])
+@pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("scene", ["bakery", "city"])
 def test_question_is_within_reach(browser: Browser, examples: str, scene: str, width: int) -> None:
     """The question is in sight wherever one is on the page, and asking brings the answers into sight."""
@@ -41,7 +44,7 @@ def test_question_is_within_reach(browser: Browser, examples: str, scene: str, w
     page.context.close()
 
 
-@pytest.mark.parametrize("width", [320, 390])
+@pytest.mark.parametrize("width", WIDTHS)
 def test_today_and_then_stay_in_line(browser: Browser, examples: str, width: int) -> None:
     """The bar's words stand on one line each, beside and not on top of each other, also with two changes to tell."""
     watched = opened(browser, examples, scene="bakery", width=width, has_touch=True)
@@ -67,7 +70,7 @@ def test_today_and_then_stay_in_line(browser: Browser, examples: str, width: int
     page.context.close()
 
 
-@pytest.mark.parametrize("width", [320, 390])
+@pytest.mark.parametrize("width", WIDTHS)
 def test_bar_covers_no_button_for_good(browser: Browser, examples: str, width: int) -> None:
     """Every button that gets the focus stands above the bar, and the end of the page is not under it."""
     watched = opened(browser, examples, scene="city", width=width, has_touch=True)
@@ -84,7 +87,7 @@ def test_bar_covers_no_button_for_good(browser: Browser, examples: str, width: i
     page.context.close()
 
 
-@pytest.mark.parametrize("width", [320, 390])
+@pytest.mark.parametrize("width", WIDTHS)
 def test_drawing_shows_the_map(browser: Browser, examples: str, width: int) -> None:
     """The button to draw a route stands below the map: pressed, the map comes into sight, and the places to go to."""
     watched = opened(browser, examples, scene="city", width=width, has_touch=True)

@@ -60,7 +60,7 @@ def test_what_would_change_the_plan_is_the_first_question(browser: Browser, exam
     page.context.close()
 
 
-@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("width", [390, pytest.param(1280, marks=pytest.mark.long)])
 def test_routes_are_chosen_by_clicking_places_and_streets(browser: Browser, examples: str, width: int) -> None:
     """A place and a street make a set, whose questions can then be asked."""
     watched = opened(browser, examples, scene="city", width=width, has_touch=width < 600, reduced_motion="reduce")

@@ -40,7 +40,7 @@ def reliable(page: Page, kind: str = "relative") -> Locator:
     return page.locator(f"[data-reliable={kind}]")
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("width", [WIDTHS[0], pytest.param(WIDTHS[1], marks=pytest.mark.long)])
 def test_nearest_is_shown_at_once_and_the_reliable_one_follows(browser: Browser, slow: Live, width: int) -> None:
     """While refits are made, the nearest answer can be read; then both cards tell proof, refits, gain and rule."""
     watched = opened(browser, slow.url, width=width, has_touch=width < 600)

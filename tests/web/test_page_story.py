@@ -150,7 +150,7 @@ def test_changes_make_an_answer_stale(browser: Browser, examples: str) -> None:
     page.context.close()
 
 
-@pytest.mark.parametrize("scene", ["bakery", "city"])
+@pytest.mark.parametrize("scene", ["bakery", pytest.param("city", marks=pytest.mark.long)])
 def test_phone_needs_no_sideways_scrolling(browser: Browser, examples: str, scene: str) -> None:
     """At 390 px nothing sticks out: while drawing or over budget, with answers, and in the context found."""
     watched = opened(browser, examples, scene=scene, width=390, has_touch=True)
@@ -247,6 +247,7 @@ def _to_next_place(page: Page, name: str) -> None:
     raise AssertionError(f"{name!r} is not offered.")
 
 
+@pytest.mark.long
 def test_pictures_of_the_documentation(browser: Browser, examples: str, tmp_path: Path) -> None:
     """The helper that takes the documentation's pictures still finds everything it shows."""
     for path in take_pictures(browser, examples, tmp_path):

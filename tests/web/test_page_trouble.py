@@ -87,6 +87,7 @@ def test_closed_tab_takes_its_searches_along(browser: Browser, project: str) -> 
     other.context.close()
 
 
+@pytest.mark.long
 def test_page_works_in_a_folder_of_another_server(browser: Browser, examples: str) -> None:
     """Behind a proxy that gives it a folder, the page asks for nothing outside of that folder."""
     page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn.ensemble import ExtraTreesRegressor
+from tests.blocks import seeds
 from tests.forests import paper_forest
 
 from whence.problems import Newsvendor
@@ -17,7 +18,7 @@ def contexts_of(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
     return np.round(rng.random((n, d)), int(rng.integers(1, 9))) * 10.0 ** rng.integers(-9, 10, d)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", seeds(10, 40))
 def test_weights_are_those_of_the_forests(seed: int) -> None:
     """Stumps, single trees, deep and shallow ones, at past contexts, at thresholds, and far outside."""
     rng = np.random.default_rng(seed)

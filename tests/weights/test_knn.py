@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.base import clone
+from tests.blocks import seeds
 
 from whence.errors import InputError, NotFittedError
 from whence.weights import InputMap, KNNWeights
@@ -22,7 +23,7 @@ def definition(points: np.ndarray, row: np.ndarray, k: int) -> np.ndarray:
     return out
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", seeds(5, 20))
 def test_definition(seed: int) -> None:
     """Weights are those of the definition, ties and duplicates included."""
     rng = np.random.default_rng(seed)

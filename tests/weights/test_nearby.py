@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.blocks import seeds
 
 from whence.weights import ForestWeights, KNNWeights
 from whence.weights.plausibility import Nearby, UsuallyNear
@@ -18,7 +19,7 @@ def own_distances(points: np.ndarray, k: int) -> list[float]:
     return out
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", seeds(10, 40))
 def test_shares_and_radii_by_the_definition(seed: int) -> None:
     """Ties and duplicates included: the radius is the largest that a context of that share can have."""
     rng = np.random.default_rng(seed)
@@ -38,7 +39,7 @@ def test_shares_and_radii_by_the_definition(seed: int) -> None:
         assert usual.share(point) == pytest.approx((own >= kth - 1e-9).mean())
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", seeds(5, 20))
 def test_the_part_of_a_box_that_stays_near(seed: int) -> None:
     """Every corner of what is kept is near enough; a box that was near enough is kept whole."""
     rng = np.random.default_rng(seed)

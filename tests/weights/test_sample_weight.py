@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestRegressor
+from tests.blocks import seeds
 from tests.cases import Case, OneOf
 from tests.forests import paper_forest
 from tests.knn_reference import nearest_by_vertices
@@ -80,7 +81,7 @@ def test_weights_are_those_of_their_definition() -> None:
         np.testing.assert_allclose(found, np.where(plain, given, 0.0) / given[plain].sum(), rtol=1e-12)
 
 
-@pytest.mark.parametrize("block", range(3))
+@pytest.mark.parametrize("block", seeds(1, 3))
 def test_forests_agree_with_brute_force(block: int) -> None:
     """120 questions about rows that count for more, less or nothing, under both risks, by looking at every cell."""
     for seed in range(40 * block, 40 * block + 40):
