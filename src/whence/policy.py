@@ -105,8 +105,8 @@ class Policy(Decider):
             The context of the decision.
         instead : plan or set of plans, optional
             The alternative that the planner has in mind; or a set of plans of the problem, such as
-            ``problem.through("Ring Road")`` or ``problem.at_least("croissants", 80)``, of which some one must be
-            better. The explanation's `alternative` is then the plan of the set that takes over.
+            ``problem.through("Ring Road")`` or ``problem.at_least("croissants", 80)``, at least one of
+            which must be better. The explanation's `alternative` is then the plan of the set that takes over.
         kind : {"relative", "absolute"}
             Whether `instead` must cost no more than the decision, or be optimal.
         within : float

@@ -133,7 +133,7 @@ class Question:
     few : Few, optional
         How many features may change, and which never together.
     plans : Plans, optional
-        A set of plans of which some one must be better; `alternative` is then the best of them in the initial context.
+        A set of plans, at least one of which must be better; `alternative` is then the best of them at the start.
     nearer_than : float
         Only contexts at less than this distance are of interest: "none" says that there is none of those.
     """

@@ -100,14 +100,14 @@ def test_where_it_turns_and_where_to_rely_on_it(bakery: Path, tmp_path: Path) ->
     """The nearest comes first with how few refits agree, then what most of them agree on, its costs and its rule."""
     told = run("explain", bakery, "-c", "4", "-i", NEAR, "--report", tmp_path / "why.html")
     assert told.exit_code == 0, told.output
-    nearest, reliable = told.stdout.split("By a hair: only 13 of 20 refits agree.")
+    nearest, reliable = told.stdout.split("It turns narrowly: only 13 of 20 refits agree.")
     assert "if temperature were" in nearest
     assert "Proved nearest, at distance" in nearest
     for expected in (
         "Where you may rely on it: your plan would have been better than the decision if promotion were on",
         "Proved nearest by 1.2 standard errors over the trees, at distance 1",
         "You may rely on it: 20 of 20 refits agree (other random numbers, same data).",
-        "22 % of past contexts are no more usual than the one found.",
+        "The context found is at least as usual as 22 % of past contexts.",
         "Your plan is better whenever temperature is at most 15.7",
     ):
         assert expected in reliable

@@ -558,9 +558,9 @@ def test_heading_of_what_holds(chosen: tuple[int, int], judged: tuple[int, int],
 @pytest.mark.parametrize(
     ("times", "said"),
     [
-        (17, "By a hair: only 17 of 20 refits agree."),
-        (18, "By a hair: 18 of 20 refits agree, but too narrowly to expect it of others."),
-        (20, "By a hair: 20 of 20 refits agree, but too narrowly to expect it of others."),
+        (17, "It turns narrowly: only 17 of 20 refits agree."),
+        (18, "It turns narrowly: 18 of 20 refits agree, but by too little to expect the same of others."),
+        (20, "It turns narrowly: 20 of 20 refits agree, but by too little to expect the same of others."),
     ],
 )
 def test_as_many_refits_as_were_wanted_are_not_few(times: int, said: str) -> None:

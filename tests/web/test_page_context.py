@@ -147,12 +147,13 @@ def test_story_says_what_it_no_longer_tells(bakery: Watched) -> None:
     page.get_by_label("weekday", exact=True).select_option("Friday")
     page.get_by_label("temperature", exact=True).fill("9")
     expect(note).to_have_text(
-        "That is how it starts. Now weekday is Friday (was Thursday) and temperature is 9 °C (was 7 °C)."
+        "This is no longer the example as described. "
+        "Now weekday is Friday (was Thursday) and temperature is 9 °C (was 7 °C)."
     )
     page.get_by_role("button", name="Reset the context, locks and limits").click()
     expect(note).to_be_hidden()
     page.get_by_role("button", name="Start from the decision").click()
-    expect(note).to_have_text("That is how it starts. Your plan is another one.")
+    expect(note).to_have_text("This is no longer the example as described. Your plan is another one.")
 
 
 def test_context_outside_the_history_is_pointed_out(bakery: Watched) -> None:

@@ -101,7 +101,7 @@ def test_nearest_first_then_what_holds(client: httpx.Client, live: Live) -> None
     assert result["distance"] > near["distance"]
     assert result["reliance"]["chosen"] == {"times": why.reliance.chosen.times, "refits": 10}
     assert near["held"] == {"times": why.nearest.agreed.times, "refits": 20}
-    assert near["shown"]["agreed"] == f"By a hair: only {near['held']['times']} of 20 refits agree."
+    assert near["shown"]["agreed"] == f"It turns narrowly: only {near['held']['times']} of 20 refits agree."
     assert result["shown"]["where"] == "Where you may rely on it"
     assert result["shown"]["rule"] == str(why.rule)
     assert near["shown"]["rule"] == str(why.nearest.rule)

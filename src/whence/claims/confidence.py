@@ -1,8 +1,8 @@
 """By how many standard errors a plan of a set is better, and than which plans: what is asked with a confidence.
 
-Some plan of the set has to be better than the decision, or than every plan outside the set, by so many standard errors
-over the trees or the neighbours. Of a set with more plans than this, or one that cannot be listed, it is the best plan
-in the context that has to be.
+Some plan of the set has to be better than the decision, or than every plan outside the set, by a number of standard
+errors over the trees or the neighbours. Of a set with more plans than this, or one that cannot be listed, it is the
+best plan in the context that has to be.
 """
 
 from __future__ import annotations

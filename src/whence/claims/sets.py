@@ -84,14 +84,14 @@ class Others:
 
 @dataclass(frozen=True)
 class Plans:
-    """The plans of which some one must be better.
+    """The plans at least one of which must be better.
 
     Attributes
     ----------
     best : callable
         Given weights, the sample costs of the best plan of the set.
     every : callable
-        Given a number, the sample costs of all plans of the set, one row per plan, where there are at most so many.
+        Given a number, the sample costs of all plans of the set, one row per plan, where there are at most this many.
     rival : callable, optional
         For absolute questions: given weights, the sample costs of the best plan of all, times ``1 + within``.
     rivals : callable, optional

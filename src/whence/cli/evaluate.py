@@ -29,7 +29,7 @@ TimeOption = Annotated[
 ]
 JobsOption = Annotated[int, typer.Option("--jobs", "-j", help="Processes; -1 for as many as there are cores.")]
 RowsOption = Annotated[
-    int | None, typer.Option(min=1, metavar="ROWS", help="Hold out at most so many rows in all, drawn at random.")
+    int | None, typer.Option(min=1, metavar="ROWS", help="Hold out at most this many rows in all, drawn at random.")
 ]
 LimitOption = Annotated[float | None, typer.Option(metavar="SECONDS", help="Stop after this many seconds.")]
 #: What a chart may be written as.

@@ -77,7 +77,7 @@ def folds_of(cv: Any, X: pd.DataFrame, Y: Floats) -> list[Fold]:
 
 
 def thinned(fold: Fold, most: int) -> Fold:
-    """`fold` with at most so many rows held out, drawn at random, always the same ones."""
+    """`fold` with at most this many rows held out, drawn at random, always the same ones."""
     if fold.test.size <= most:
         return fold
     chosen = np.random.default_rng(0).choice(fold.test.size, most, replace=False)

@@ -63,7 +63,7 @@ def evaluate(
     against : collection of {"average per category", "point forecast"}
         The baselines besides the sample average and foresight.
     most_rows : int, optional
-        Hold out at most so many rows in all, drawn at random; for problems that take long to solve.
+        Hold out at most this many rows in all, drawn at random; for problems that take long to solve.
     time_limit : float, optional
         Seconds after which to stop with the folds that are known by then. A fit that is under way is completed.
     n_jobs : int, optional

@@ -324,7 +324,7 @@ def why_not_refitted(weights: Weights, engine: str = "auto") -> str:
 #: Standard errors over the trees, or the neighbours, that may be tried. No formula for them transfers from one kind of
 #: problem to another; what does is to try them on refits.
 KAPPAS = (0.0, 1.2, 1.8, 2.3, 3.0, 4.0, 5.0, 7.0)
-#: At most so many standard errors are added at once: a search for too many takes long, and leads far away.
+#: At most this many standard errors are added at once: a search for too many takes long, and leads far away.
 LONGEST = 4.0
 #: What the refits of one rung miss counts so much more: where more standard errors lead, refits differ more, too.
 MORE = 1.25

@@ -269,7 +269,7 @@ def taking_over(
 
 
 def _surest(policy: Policy, question: Question, plans: PlanSet, weights: Floats, row: Floats) -> Any:
-    """The best plan of the set among those that beat their rivals by so many standard errors.
+    """The best plan of the set among those that beat their rivals by this many standard errors.
 
     Of a set that is not listed it is the best one; where rounding leaves none, the plan that misses least.
     """

@@ -288,7 +288,7 @@ def _chance_within(given: Codes, by: Codes, of: Codes) -> float:
 
 
 def _log_chance(sizes: NDArray[np.int64], some: int) -> float:
-    """Logarithm of how likely it is that so many rows, drawn at random, are all the rows of some of the groups."""
+    """Logarithm of how likely it is that this many rows, drawn at random, are all the rows of some of the groups."""
     rows = int(sizes.sum())
     some = min(some, rows - some)
     if some == 0:

@@ -15,7 +15,7 @@ from whence.util.json import finite
 
 __all__ = ["LISTED", "MOST_LISTED", "Lattice", "beside", "fraction_of"]
 
-#: Up to so many steps are simply listed; of more, a forest needs only those beside its thresholds.
+#: Up to this many steps are simply listed; of more, a forest needs only those beside its thresholds.
 LISTED = 1_000
 #: Most steps that a search without thresholds looks at.
 MOST_LISTED = 1_000_000

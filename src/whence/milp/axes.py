@@ -170,7 +170,7 @@ def add_axes(model: Model, space: Space, axes: Sequence[Axis]) -> None:
 
 
 def add_few(model: Model, space: Space, axes: Sequence[Axis], few: Few) -> Columns:
-    """Let only so many features leave the start, and never all of a barred set: the binaries, one per feature."""
+    """Let only this many features leave the start, and never all of a barred set: the binaries, one per feature."""
     changed = model.variables(int(space.feature.max()) + 1, integer=True)
     for j, axis in enumerate(axes):
         if int(space.feature[j]) in few.free:

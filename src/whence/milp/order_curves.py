@@ -47,7 +47,7 @@ class Rival:
 
 @dataclass(frozen=True, eq=False)
 class Range:
-    """Between which forecasts a context lies, and the nearest one by the hulls of so many rivals."""
+    """Between which forecasts a context lies, and the nearest one by the hulls of this many rivals."""
 
     low: Floats
     high: Floats

@@ -134,7 +134,7 @@ class Flows:
         self.spare: list[tuple[Columns, Columns]] = []
 
     def reserve(self, sets: int) -> None:
-        """Add the variables of so many further rivals."""
+        """Add the variables of this many further rivals."""
         self.spare += [self._variables() for _ in range(sets)]
 
     def limit(self, rival: Floats) -> tuple[Linear, Row]:

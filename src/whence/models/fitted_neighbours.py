@@ -17,7 +17,7 @@ from whence.util.aliases import Floats
 
 __all__ = ["FittedNeighbours", "read_neighbours"]
 
-#: By so many roundings of the largest square a squared distance may be off that subtracts squares from each other.
+#: By this many roundings of the largest square a squared distance may be off that subtracts squares from each other.
 SQUARES = 4.0
 
 

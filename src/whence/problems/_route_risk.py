@@ -24,7 +24,7 @@ __all__ = ["safest_of", "safest_route"]
 # Distributions tried at the root, and how many of the best stay to bound partial routes.
 ROOT_ROUNDS = 30
 KEPT_BOUNDS = 12
-# A listing is cut down to the routes still in question every so many evaluations.
+# A listing is cut down to the routes still in question every this many evaluations.
 ROUNDS_PER_CUT = 8
 
 

@@ -292,7 +292,7 @@ def cost_unit_of(problem: Any) -> str:
 
 
 def check_outcomes(Y: Any, columns: int | None, problem: str) -> Floats:
-    """`Y` as a 2-D float array with so many columns, or a sentence naming what is wrong."""
+    """`Y` as a 2-D float array with this many columns, or a sentence naming what is wrong."""
     y = np.asarray(Y, dtype=np.float64)
     if y.ndim != 2 or (columns is not None and y.shape[1] != columns):
         wanted = "columns" if columns is None else f"{columns} columns"

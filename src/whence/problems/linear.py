@@ -183,7 +183,7 @@ class LinearProblem(BaseEstimator, DecisionProblem, Quantities):  # type: ignore
         check_further_rows(A_ub, b_ub, self._variables())
 
     def quantities(self, columns: int) -> int:
-        """How many variables there are where outcomes have so many columns."""
+        """How many variables there are where outcomes have this many columns."""
         return self._variables() or columns
 
     def with_further_rows(self, rows: Sequence[tuple[Any, Any]]) -> LinearProblem:

@@ -111,7 +111,7 @@ class Newsvendor(BaseEstimator, DecisionProblem, Quantities):  # type: ignore[mi
         return _on_demands(plan, y, budget)
 
     def rates(self, columns: int) -> tuple[Floats, Floats, float]:
-        """Holding and backorder cost of each of so many products, and the budget, infinite where there is none."""
+        """Holding and backorder cost of each of this many products, and the budget, infinite where there is none."""
         return self._validated(columns)
 
     def least_costs(self, Y: Floats, risk: Risk) -> StockCosts | None:
@@ -131,7 +131,7 @@ class Newsvendor(BaseEstimator, DecisionProblem, Quantities):  # type: ignore[mi
         return StockCosts(demands, holding.copy(), backorder.copy(), known, budget if known.size > 1 else 0.0)
 
     def quantities(self, columns: int) -> int:
-        """How many quantities a plan holds where outcomes have so many columns."""
+        """How many quantities a plan holds where outcomes have this many columns."""
         return columns
 
     def solve_between(self, Y: Floats, weights: Floats, risk: Risk, lower: Floats, upper: Floats) -> Floats:

@@ -161,7 +161,7 @@ class QuantitySet(PlanSet, Quantities):
         return None
 
     def between_limits(self, size: int) -> tuple[Floats, Floats]:
-        """The least and the largest quantity of each of so many parts."""
+        """The least and the largest quantity of each of this many parts."""
         lower, upper = np.full(size, -np.inf), np.full(size, np.inf)
         for limit in self.limits:
             j = self._number(limit.part, size)

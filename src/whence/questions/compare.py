@@ -306,7 +306,7 @@ def either_or(old: Floats, new: Floats, group: NDArray[np.int64], feature: Seque
 
 
 def coalitions(players: int) -> NDArray[np.bool_]:
-    """Every coalition of so many players as a row: player j is in row i where bit j of i is set.
+    """Every coalition of this many players as a row: player j is in row i where bit j of i is set.
 
     Examples
     --------

@@ -87,7 +87,7 @@ class Front(Answers):
 
     @property
     def text(self) -> str:
-        """What so many changes achieve, one line each."""
+        """What this many changes achieve, one line each."""
         pairs = list(zip(self.allowed, self.answers, strict=True))
         lines = [self._line(k, why, last=i == len(pairs) - 1) for i, (k, why) in enumerate(pairs)]
         if not self.complete:

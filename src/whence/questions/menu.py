@@ -58,7 +58,7 @@ class Menu(Answers):
     up_to : int
         The largest size of sets that was asked for.
     complete_up_to : int
-        All smallest sets of up to so many features are known.
+        All smallest sets of up to this many features are known.
     apart : float
         Answers that are nearer than this to one listed before them are left out.
     left_out : int
@@ -132,7 +132,7 @@ class Menu(Answers):
             said = "Proved: no other feature would do alone." if size else ""
         else:
             these = "one of these" if len(self.answers) > 1 else "this one"
-            said = f"Proved: no other set of {sets} would do, unless it holds {these}."
+            said = f"Proved: no other set of {sets} would do, unless it includes {these}."
         if self.left_out:
             one, apart = "answer lies" if self.left_out == 1 else "answers lie", plain(self.apart, 4)
             said += (
@@ -289,7 +289,7 @@ def menu(policy: Policy, context: Any, instead: Any, up_to: int, apart: float, o
 
 
 def _collect(asker: Asker, size: int, found: list[Explanation]) -> tuple[str, Explanation | None]:
-    """Add the explanations of all smallest sets of so many features to `found`.
+    """Add the explanations of all smallest sets of this many features to `found`.
 
     How that ended, "none" for all of them, and the last answer, which is the proof of that.
     """

@@ -454,7 +454,7 @@ def _search(sets: list[frozenset[str]], chosen: frozenset[str], fewer_than: int)
 
 
 def _disjoint(sets: list[frozenset[str]]) -> int:
-    """How many of the sets have nothing in common: so many names are needed at least."""
+    """How many of the sets have nothing in common: at least that many names are needed."""
     seen: frozenset[str] = frozenset()
     count = 0
     for one in sorted(sets, key=len):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["CrossingDocument", "asked", "certificate", "fragment", "page", "sentences", "shown_changes"]
 
 
-#: Up to so many changes are told in one sentence, more of them one per line.
+#: Up to this many changes are told in one sentence, more of them one per line.
 IN_A_SENTENCE = 3
 
 

@@ -59,7 +59,7 @@ def certificate(report: Report) -> list[list[str]]:
         else f"{share(report.plausible)} of past contexts",
         "asked for no more than": "" if report.max_changes is None else few_changes(report).removeprefix("at most "),
         "holds in": _refits(report),
-        "usual": "" if report.usual is None else f"{share(report.usual)} of past contexts are no more usual",
+        "usual": "" if report.usual is None else f"at least as usual as {share(report.usual)} of past contexts",
         "tolerance on costs": with_unit(f"{report.tolerance:.3g}", report.cost_unit),
         "engine": report.engine,
         "boxes or nodes searched": str(report.nodes),

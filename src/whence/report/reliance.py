@@ -162,9 +162,9 @@ def by_a_hair(report: Report) -> str:
 def _hair(report: Report, held: ShownHeld, wanted: float = MANY) -> str:
     agree = f"{held.times} of {held.refits} refits agree{_nearly(report)}"
     if held.refits == 0 or held.times < wanted * held.refits - 1e-9:
-        return f"By a hair: only {agree}."
+        return f"It turns narrowly: {'only ' if held.times else ''}{agree}."
     # As many as were wanted, but by so little that as many further ones cannot be expected to.
-    return f"By a hair: {agree}, but too narrowly to expect it of others."
+    return f"It turns narrowly: {agree}, but by too little to expect the same of others."
 
 
 def _nearly(report: Report) -> str:
@@ -190,7 +190,7 @@ def usual_in_words(report: Report) -> str:
     """How usual the context found is."""
     if report.usual is None or report.status == "already":
         return ""
-    return f"{share(report.usual)} of past contexts are no more usual than the one found."
+    return f"The context found is at least as usual as {share(report.usual)} of past contexts."
 
 
 def rule_in_words(report: Report) -> str:

@@ -65,7 +65,7 @@ def _asked(question: Question, part: Part, few: Few | None, best: Answer, bound:
 
 
 def left_of(limits: Limits, fee: float, distance: float, bound: float, nodes: int) -> Limits:
-    """What is left of the limits after so many boxes, and progress told as that of the whole question."""
+    """What is left of the limits after this many boxes, and progress told as that of the whole question."""
     tell = limits.on_progress
 
     def told(progress: Progress) -> object:
@@ -78,7 +78,7 @@ def left_of(limits: Limits, fee: float, distance: float, bound: float, nodes: in
 
 
 def spent(limits: Limits, nodes: int) -> bool:
-    """Whether so many boxes are all that may be looked at."""
+    """Whether this many boxes are all that may be looked at."""
     return limits.node_limit is not None and nodes >= limits.node_limit
 
 

@@ -23,7 +23,7 @@ from whence.web.settings import ServerSettings
 LONGEST_WAIT = 30.0
 
 Wait = Annotated[
-    float, Query(ge=0, le=LONGEST_WAIT, description="Answer at the next news, at the latest after so many seconds.")
+    float, Query(ge=0, le=LONGEST_WAIT, description="Answer at the next news, after this many seconds at the latest.")
 ]
 #: What a question may be refused with that comes at a bad time.
 BUSY: dict[int | str, dict[str, Any]] = {

@@ -314,7 +314,7 @@ def as_matrix(X: ArrayLike, dtype: DTypeLike, columns: int | None = None, missin
 
 
 def as_mass(sample_weight: ArrayLike | None, rows: int) -> Floats | None:
-    """What each of so many past observations counts for, scaled to a mean of 1; None where all count alike.
+    """What each of this many past observations counts for, scaled to a mean of 1; None where all count alike.
 
     Examples
     --------

@@ -227,7 +227,7 @@ class LinearForecaster(Forecaster):
 def forecaster_of(
     models: Sequence[Any], outcomes: int, inputs: Floats, columns: Sequence[SeenColumn] | None
 ) -> Forecaster:
-    """What fitted models forecast of so many outcomes.
+    """What fitted models forecast of this many outcomes.
 
     `columns` are those of the user's table, where the models have seen these; otherwise the models have seen what they
     are shown here, such as a 0/1 column per category.

@@ -114,7 +114,7 @@ class Metric:
 
 
 def check_metric(metric: Any, columns: int, owner: str = "KNNWeights") -> None:
-    """Refuse what is no metric on so many columns."""
+    """Refuse what is no metric on this many columns."""
     wanted = f"The 'metric' parameter of {owner} must be 'l1', 'euclidean', or a symmetric matrix without negative"
     if isinstance(metric, str):
         if metric not in METRICS:

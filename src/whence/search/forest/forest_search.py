@@ -68,7 +68,7 @@ SHARP_FROM, SHARPER_FROM = (500, 0), 16_000
 #: Leaves a tree, on average, above which a question about one plan begins with that (about a set of them, large boxes
 #: would be dear), and coordinates up to which it is done with the plain bound.
 MANY_LEAVES, SHARP_TO = 64, 24
-#: Leaves above which a proposal is looked for before the first box is opened, where so many seconds are left.
+#: Leaves above which a proposal is looked for before the first box is opened, where this many seconds are left.
 LARGE, SHORT = 200_000, 0.25
 #: Of an absolute question: rivals that all boxes share before they have their own, and boxes after which the search
 #: begins anew, such that each box asks for the best plan at its nearest point.
@@ -426,7 +426,7 @@ def explain(question: Question) -> Answer:
 
 
 def _holds_at(question: Question, kept: KeptGrid, leaves: Ints) -> bool:
-    """Whether the decision is beaten by so many standard errors where the trees have these leaves."""
+    """Whether the decision is beaten by this many standard errors where the trees have these leaves."""
     if question.risk.tail is None:
         over = confident_excess(question, kept, question.confidence, leaves, question.rival_decision)
     else:

@@ -160,7 +160,7 @@ def _build(members: LeafMembers, inputs: InputMap, group: NDArray[np.int64]) -> 
     root = (ends - counts).astype(np.int32)
     column, left, right = (np.empty(ends[-1], dtype=np.int32) for _ in range(3))
     threshold = np.empty(ends[-1])
-    # Whole trees at a time, as many as have about so many nodes.
+    # Whole trees at a time, as many as have about this many nodes.
     for part in np.split(np.arange(len(trees)), np.flatnonzero(np.diff(ends // STEP)) + 1):
         some, at = [trees[t] for t in part], slice(root[part[0]], ends[part[-1]])
         up = np.repeat(root[part], counts[part])
@@ -283,7 +283,7 @@ def leaf_sums(kept: KeptGrid, values: Floats) -> Floats:
 
 
 def weights_at(kept: KeptGrid, leaves: Ints, samples: int) -> Floats:
-    """Weights of so many samples where the trees of the forest have these leaves."""
+    """Weights of this many samples where the trees of the forest have these leaves."""
     size = kept.size[leaves]
     places = np.arange(int(size.sum())) + np.repeat(kept.first[leaves] - np.cumsum(size) + size, size)
     among = kept.samples.ravel()[places]

@@ -48,7 +48,7 @@ def past_cells(kept: KeptGrid, seen: NDArray[np.float32], inputs: InputMap | Non
 
 
 def contexts_in_time(kept: KeptGrid, criterion: _core.Criterion, seconds: float) -> int:
-    """How many contexts can be looked at in about so many seconds (or in `SECONDS`)."""
+    """How many contexts can be looked at in about this many seconds (or in `SECONDS`)."""
     depth = np.log2(max(2, kept.grid.leaves / kept.grid.trees))
     values: float = criterion.all_etas if isinstance(criterion, _core.TailCriterion) else criterion.rivals
     if isinstance(criterion, _core.PlanList):

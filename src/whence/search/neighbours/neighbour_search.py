@@ -36,7 +36,7 @@ ROUNDING = 1e-12
 #: Share of the largest cost by which the alternative must do better where a cut and a fresh solve disagree.
 DISAGREEMENT = 1e-9
 
-#: Radius of the first ball; the factors by which balls grow, the larger one while they take at most so many boxes.
+#: Radius of the first ball; the factors by which balls grow, the larger one while they take at most this many boxes.
 FIRST_RADIUS = 0.02
 WIDER, MUCH_WIDER, EASY = 1.2, 1.7, 64
 

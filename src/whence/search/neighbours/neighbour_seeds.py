@@ -57,7 +57,7 @@ class Seeds:
         self.ends = np.inf
 
     def propose(self, cutoff: float, seconds: float = np.inf) -> Floats | None:
-        """An explanation nearer than `cutoff`, along the axes, or None where none was met in so many seconds."""
+        """An explanation nearer than `cutoff`, along the axes, or None where none was met in this many seconds."""
         self.due *= 2
         self.ends = time.perf_counter() + seconds
         if not self.order.size:

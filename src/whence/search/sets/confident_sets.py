@@ -1,4 +1,4 @@
-"""Sets of plans with confidence: some plan must be better by so many standard errors.
+"""Sets of plans with confidence: some plan must be better by this many standard errors.
 
 Each plan of a list has a spread of its own, and a search. Of other sets the plan that is best in a context has to be
 sure. More standard errors never make a plan better, so that the search without them hands out every context that may

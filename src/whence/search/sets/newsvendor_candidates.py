@@ -25,7 +25,7 @@ EQUAL = 1e-9
 
 
 def likely_stock(stock: Stock, kept: KeptGrid, part: _core.Located, limit: int) -> Floats | None:
-    """Sample costs of all plans that may be the best ones at some cell of a box, where there are at most so many.
+    """Sample costs of all plans that may be the best ones at some cell of a box, where there are at most this many.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ __all__ = ["PlanByPlan"]
 #: pays, and leaves a tree up to which it does.
 AFTER, COLUMNS, LEAVES = 2_001, 8, 64
 #: Plans up to which that is so. More of them, up to the second number, take a while to list: they are taken one by one
-#: where there are so many coordinates, and so many seconds left.
+#: where there are this many coordinates, and this many seconds left.
 FEW, LISTED, MANY_FROM, SECONDS = 400, 4_000, 16, 4.0
 #: Numbers in the table of what each leaf adds to the cost of each plan, at most.
 TABLE_LIMIT = 12_000_000

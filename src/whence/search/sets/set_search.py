@@ -212,7 +212,7 @@ class _Making:
         return list_criterion(question, kept, rows, decided if rivals is None else np.vstack([rivals, decided]), alive)
 
     def _listed(self, most: int) -> tuple[Floats | None, Floats | None]:
-        """The sample costs of all plans of the set, and of all plans there are, where there are at most so many."""
+        """The sample costs of all plans of the set, and of all plans there are, where there are at most this many."""
         plans, memo = self.plans, self.question.memo
         if memo.get("listed", (0,))[0] != most:
             memo["listed"] = most, plans.every(most), None if plans.rivals is None else plans.rivals(most)

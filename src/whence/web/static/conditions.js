@@ -1,4 +1,4 @@
-// What an answer must keep to, beside locks and limits: hold in refits, be cheaper by so much, be no stranger than so many.
+// What an answer must keep to, beside locks and limits: hold in refits, be cheaper by an amount, be no stranger than a share of the past.
 
 import { h, put } from "./dom.js";
 import { plain, share } from "./format.js";

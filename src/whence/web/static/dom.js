@@ -78,7 +78,7 @@ export function debounced(act, milliseconds) {
   };
 }
 
-/** Call `act` at most once in so many milliseconds, however often it is asked for, and never later than that. */
+/** Call `act` at most once in this many milliseconds, however often it is asked for, and never later than that. */
 export function throttled(act, milliseconds) {
   let timer = 0;
   return () => {
