@@ -71,7 +71,7 @@ class Policy(Decider):
         instead: Any = None,
         *,
         kind: Kind = "relative",
-        within: float = 0.0,
+        within: float | tuple[float, str] = 0.0,
         margin: float | tuple[float, str] | None = None,
         confidence: float = 0.0,
         holds: float | None = None,
@@ -109,13 +109,15 @@ class Policy(Decider):
             which must be better. The explanation's `alternative` is then the plan of the set that takes over.
         kind : {"relative", "absolute"}
             Whether `instead` must cost no more than the decision, or be optimal.
-        within : float
+        within : float or (float, "cost")
             For ``kind="absolute"``: by which share of the best plan's cost `instead` may cost more and still count as
-            good enough; 0.02 asks for the nearest context in which it is within 2 % of the best.
+            good enough; 0.02 asks for the nearest context in which it is within 2 % of the best. Or an amount, such as
+            ``(10, "cost")``.
         margin : float or (float, "cost"), optional
             By how much `instead` must cost less than the decision: a share of the decision's cost, such as 0.05, or an
             amount, such as ``(10, "cost")``. Without `instead`: how far above the best plan's cost the decision may be
-            and still stand.
+            and still stand. Where a cost is negative, a share, here and in `within`, is one of the mean absolute cost
+            of the decision over the history: an amount that is the same in every context, and that the answer names.
         confidence : float
             By how many standard errors, over the trees of a forest or over the nearest neighbours, `instead` must be
             better; for neighbours under expected cost only.

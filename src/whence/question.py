@@ -114,6 +114,9 @@ class Question:
         What only some engines understand.
     within : float
         For absolute questions: by which share of the best plan's cost the alternative may cost more.
+    allowance : float
+        For absolute questions: by which amount the alternative may cost more than the best plan. `alternative` holds
+        the costs less this amount, so that no engine has to know of it.
     best : callable, optional
         For absolute questions: given weights, the sample costs of the best plan, times ``1 + within``.
     margin : pair of float
@@ -151,6 +154,7 @@ class Question:
     limits: Limits
     options: dict[str, Any] = field(default_factory=dict)
     within: float = 0.0
+    allowance: float = 0.0
     best: Callable[[Floats], Floats] | None = None
     margin: tuple[float, float] = (0.0, 0.0)
     confidence: float = 0.0

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.blocks import seeds
-from tests.cases import cases, contexts
+from tests.cases import OneOf, cases, contexts
 from tests.forests import paper_forest
 from tests.knn_reference import nearest_by_vertices
 from tests.oracle import nearest
@@ -259,11 +259,15 @@ def test_shares_that_make_no_sense_are_refused(given: Any, sentence: str) -> Non
         policy.explain(X[2], policy.decide(X[9]), **given)
 
 
-def test_a_share_of_negative_costs_is_refused() -> None:
-    """Two percent of a profit is not two percent of a cost."""
-    case = next(c for seed in range(99) for c in cases(seed, 1) if c.policy.Y_.min() < 0.0)
-    with pytest.raises(InputError, match="no cost may be negative"):
-        case.policy.explain(case.context, int(case.policy.Y_.min(axis=0).argmin()), kind="absolute", within=0.1)
+def test_a_plan_with_a_profit_met_on_the_way_is_refused_with_a_way_out() -> None:
+    """Two percent of a profit is not two percent of a cost; nor can it be known before that there is any."""
+    X = np.linspace(0.0, 1.0, 30)[:, None]
+    Y = np.column_stack([1.0 + X[:, 0], 2.0 - X[:, 0], 30.0 - 60.0 * X[:, 0]])
+    policy = wh.Policy(OneOf(), wh.KNNWeights(k=3)).fit(X, Y)
+    with pytest.raises(InputError, match=r"no cost may be negative: .* within=\(10, 'cost'\)") as caught:
+        policy.explain([0.1], 1, kind="absolute", within=0.02)
+    assert caught.value.parameter == "within"
+    assert policy.explain([0.1], 1, kind="absolute", within=(0.1, "cost")).status in ("optimal", "none")
 
 
 def test_no_share_is_the_answer_without_one() -> None:

@@ -269,7 +269,7 @@ def _completed(
         changed=changed,
         room=_kept_room(said, rounding_limits(policy, question, answer, context, changed), faults),
         distance=distance,
-        cost_after=Costs(risk.of(question.decision, after), risk.of(question.alternative, after)),
+        cost_after=Costs(risk.of(question.decision, after), risk.of(question.alternative, after) + question.allowance),
         **after_of(policy, question, draft, after),
     )
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
+
+import numpy as np
 
 from whence.checks import (
     FLAG,
@@ -24,7 +26,7 @@ from whence.engines import ENGINES, Engine, engine_named
 from whence.errors import InputError
 from whence.features.relations import relation_texts
 from whence.question import Progress
-from whence.util.aliases import Kind
+from whence.util.aliases import Floats, Kind
 from whence.util.json import to_plain
 from whence.util.text import nearest
 from whence.weights.refits import RefitKind
@@ -44,7 +46,6 @@ LIMITS: Mapping[str, Rule] = {
 }
 RULES: Mapping[str, Rule] = {
     "kind": one_of("relative", "absolute"),
-    "within": at_least(0, "a number >= 0, such as 0.02 for 2 %"),
     "confidence": at_least(0, "a number of standard errors >= 0"),
     "holds": share("(]", "a share of the refits in (0, 1], such as 0.9").or_none(", or None"),
     "rule": FLAG,
@@ -63,7 +64,7 @@ class Request:
     #: A plan, a set of plans, or None for any other plan.
     instead: Any = None
     kind: Kind = "relative"
-    within: float = 0.0
+    within: float | tuple[float, str] = 0.0
     margin: float | tuple[float, str] | None = None
     confidence: float = 0.0
     holds: float | None = None
@@ -94,7 +95,7 @@ class Request:
             rule.check(name, getattr(self, name))
         for name in ("fixed", "fill"):
             object.__setattr__(self, name, names_in(name, getattr(self, name)))
-        if self.within and self.kind != "absolute":
+        if any(self.within_parts) and self.kind != "absolute":
             raise InputError(
                 "'within' is a share of the best plan's cost: use it with kind='absolute'.", parameter="within"
             )
@@ -125,6 +126,33 @@ class Request:
         elif len(margin) == 2 and one_of("cost").fits(margin[1]) and at_least(0).fits(margin[0]):
             return 0.0, float(margin[0])
         raise refused("margin", "a share of the decision's cost in [0, 1), or an amount such as (10, 'cost')", margin)
+
+    @property
+    def within_parts(self) -> tuple[float, float]:
+        """What the alternative may cost more than the best, as a share of the best's cost and as an amount."""
+        within = self.within
+        if at_least(0).fits(within):
+            return float(within), 0.0  # type: ignore[arg-type]
+        pair = isinstance(within, tuple | list) and len(within) == 2
+        if pair and one_of("cost").fits(within[1]) and at_least(0).fits(within[0]):  # type: ignore[index]
+            return 0.0, float(within[0])  # type: ignore[index]
+        raise refused("within", "a number >= 0, such as 0.02 for 2 %, or an amount such as (10, 'cost')", within)
+
+    def in_amounts(self, costs: Sequence[Floats]) -> Request:
+        """The same request where some of these costs are negative: shares of a cost are amounts there.
+
+        A share of a cost that may be negative is no measure. It is taken of the mean absolute cost of the decision over
+        the history instead, once for the question; `costs` are those of the decision and of other plans.
+        """
+        if not any(float(one.min()) < 0.0 for one in costs):
+            return self
+        size = float(np.abs(costs[0]).mean())
+        margin, within = self.margin_parts[0], self.within_parts[0]
+        return replace(
+            self,
+            margin=(margin * size, "cost") if margin else self.margin,
+            within=(within * size, "cost") if within else self.within,
+        )
 
     def _check_options(self) -> None:
         """Refuse options that the engine does not know."""

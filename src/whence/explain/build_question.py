@@ -21,7 +21,7 @@ from whence.weights.plausibility import Isolation, Nearby, usual_in
 if TYPE_CHECKING:
     from whence.policy import Policy
 
-__all__ = ["check_feasible", "few_of", "named", "plausible_of", "question_of"]
+__all__ = ["check_feasible", "few_of", "named", "plausible_of", "question_of", "values_of"]
 
 
 def question_of(
@@ -29,27 +29,25 @@ def question_of(
 ) -> Question:
     """What an engine is asked, in coordinates and in what the policy's risk counts each observation for."""
     risk, problem = policy.risk_, policy.problem
-    alternative, decision = _values(risk, costs["instead"]), _values(risk, costs["decision"])
-    for name in ("within", "margin"):
-        if getattr(request, name) and (name == "within" or request.margin_parts[0]):
-            _check_not_negative(np.append(alternative, decision), name)
+    alternative, decision = values_of(risk, costs["instead"], costs["decision"])
+    within, allowance = request.within_parts
     tau = float(request.tolerance) * float(np.abs(alternative).max())
     mean = risk.on_values()
 
     def best(weights: Floats) -> Floats:
-        rival = _values(risk, sample_costs(problem, problem.solve(policy.Y_, weights, risk), policy.Y_))
-        if request.within:
-            _check_not_negative(rival, "within")
-            rival = (1.0 + request.within) * rival
+        (rival,) = values_of(risk, sample_costs(problem, problem.solve(policy.Y_, weights, risk), policy.Y_))
+        if within:
+            _check_not_negative(rival)
+            rival = (1.0 + within) * rival
         return rival
 
     def better(weights: Floats) -> Floats | None:
         rival = best(weights)
-        return rival if mean.of(alternative, weights) - mean.of(rival, weights) > tau else None
+        return rival if mean.of(alternative, weights) - allowance - mean.of(rival, weights) > tau else None
 
     def linear() -> tuple[Any, Floats, Floats] | None:
-        # Costs are linear in the plan; what another risk makes of them is not.
-        polytope = problem.polytope() if mean is risk else None
+        # Costs are linear in the plan; what another risk makes of them is not, nor are they less an amount.
+        polytope = problem.polytope() if mean is risk and not allowance else None
         if polytope is None:
             return None
         return polytope, problem.cost_rows(policy.Y_), problem.vector(request.instead)
@@ -60,7 +58,7 @@ def question_of(
         ),
         weights=weights_for(policy, initial),
         inputs=policy.input_map_,
-        alternative=alternative,
+        alternative=alternative - allowance,
         decision=decision,
         risk=mean,
         kind=request.kind,
@@ -70,7 +68,8 @@ def question_of(
         best=best,
         limits=limits,
         options=dict(request.options),
-        within=float(request.within),
+        within=within,
+        allowance=allowance,
         margin=request.margin_parts,
         plausible=plausible_of(policy, request, initial),
         threads=None if request.threads is None else int(request.threads),
@@ -97,16 +96,16 @@ def plausible_of(policy: Policy, request: Request, initial: pd.Series) -> Isolat
     return None if share is None else usual_in(policy.weights_, policy.schema_, policy.X_).at_least(float(share))
 
 
-def _values(risk: Risk, costs: Floats) -> Floats:
-    """What the risk counts each observation for; a risk of which that cannot be said is refused."""
-    values = risk.values(costs)
-    if values is None:
+def values_of(risk: Risk, *costs: Floats) -> list[Floats]:
+    """What the risk counts each observation for, plan by plan; a risk of which that cannot be said is refused."""
+    values = [risk.values(one) for one in costs]
+    if any(one is None for one in values):
         raise InputError(
             "'risk' must be a weighted mean to be explained, of the costs or of what its 'values' makes of them: no "
             f"engine can search under any other. Got {risk!r} instead.",
             parameter="risk",
         )
-    return np.asarray(values, dtype=np.float64)
+    return [np.asarray(one, dtype=np.float64) for one in values]
 
 
 def named(policy: Policy, plan: Any) -> Any:
@@ -122,11 +121,11 @@ def check_feasible(policy: Policy, name: str, plan: Any) -> None:
         raise InputError(f"The plan given as {name!r} is not feasible: {reason}", parameter=name)
 
 
-def _check_not_negative(costs: Floats, name: str) -> None:
-    """A share of the costs is something to compare with only where none of them is negative."""
+def _check_not_negative(costs: Floats) -> None:
+    """A share of the best plan's cost is something to compare with only where it is not negative."""
     if costs.min() < 0.0:
-        whose = "the best plan" if name == "within" else "the decision"
         raise InputError(
-            f"{name!r} is a share of {whose}'s cost, so no cost may be negative. Got a cost of {costs.min():g}.",
-            parameter=name,
+            "'within' is a share of the best plan's cost, so no cost may be negative: give an amount instead, such as "
+            f"within=(10, 'cost'). Got a cost of {costs.min():g}.",
+            parameter="within",
         )

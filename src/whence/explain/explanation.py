@@ -51,6 +51,7 @@ SAME = (
     "nodes",
     "cuts",
     "within",
+    "allowance",
     "confidence",
     "plausible",
     "max_changes",
@@ -129,6 +130,8 @@ class Explanation:
     cuts: int = 0
     #: For absolute questions: by which share of the best plan's cost the alternative was allowed to cost more.
     within: float = 0.0
+    #: For absolute questions: by which amount the alternative may cost more than the best plan.
+    allowance: float = 0.0
     #: By which share of the decision's cost, and by which amount, the alternative had to cost less than the decision.
     margin: tuple[float, float] = (0.0, 0.0)
     #: By how many standard errors over the trees of a forest the alternative had to be better.

@@ -82,20 +82,20 @@ def forecast_question(
     pricing = _pricing(policy, request, plan)
     past = [sample_costs(problem, one, policy.Y_) for one in (request.instead, plan)]
     largest = max(float(np.abs(costs).max()) for costs in past)
-    if request.within or request.margin_parts[0]:
-        least = min(float(costs.min()) for costs in past)
-        if least < 0.0:
-            name = "within" if request.within else "margin"
-            raise InputError(
-                f"{name!r} is a share of a cost, so no cost may be negative. Got a cost of {least:g}.", parameter=name
-            )
+    within, allowance = request.within_parts
+    if allowance and not isinstance(pricing, LinearPricing):
+        raise InputError(
+            f"'within' must be a share, such as 0.02, for orders that follow a forecast. "
+            f"Got {request.within!r} instead.",
+            parameter="within",
+        )
     tau = float(request.tolerance) * float(np.abs(past[0]).max())
-    alternative = pricing.figures(request.instead)
+    alternative = pricing.changed(pricing.figures(request.instead), 1.0, allowance)
     same = np.full(weights.n_samples_, 1.0 / weights.n_samples_)
 
     def best(forecast: Floats) -> Floats:
         found = problem.solve(forecast + weights.residuals_, same, risk)
-        return pricing.changed(pricing.figures(found), 1.0 + float(request.within), 0.0)
+        return pricing.changed(pricing.figures(found), 1.0 + within, 0.0)
 
     def better(forecast: Floats) -> Floats | None:
         rival = best(forecast)
@@ -118,7 +118,8 @@ def forecast_question(
         best=best,
         limits=limits,
         options=dict(request.options),
-        within=float(request.within),
+        within=within,
+        allowance=allowance,
         margin=request.margin_parts,
         plausible=plausible,
         threads=None if request.threads is None else int(request.threads),

@@ -11,7 +11,7 @@ import pandas as pd
 
 from whence.errors import InternalError
 from whence.explain.ask import Request
-from whence.explain.build_question import check_feasible, few_of, named, plausible_of, question_of
+from whence.explain.build_question import check_feasible, few_of, named, plausible_of, question_of, values_of
 from whence.explain.changes import with_changes
 from whence.explain.explanation import Costs, Explanation
 from whence.explain.forecast_policy import after_of, before_of, check_asked, forecast_question
@@ -70,6 +70,7 @@ def explain(
     initial = policy.schema_.row(request.context)
     decided = policy.decision_in(initial)
     request, plan, costs = _compared(policy, request, plans, decided, initial)
+    request = request.in_amounts(values_of(policy.risk_, costs["decision"], costs["instead"], decided.costs))
     # What a report would stumble over later is refused before the search.
     cost_unit_of(policy.problem)
     if forecasts:
@@ -199,9 +200,10 @@ def _without_search(question: Question, before: Floats, costs: Costs, best: floa
 def _excess_before(question: Question, before: Floats, costs: Costs, best: float) -> float:
     """By how much the alternative costs more than it may in the initial context."""
     rival = question.rival_decision
-    over = costs.alternative - (costs.decision if rival is question.decision else question.risk.of(rival, before))
+    alternative = costs.alternative - question.allowance
+    over = alternative - (costs.decision if rival is question.decision else question.risk.of(rival, before))
     if question.kind == "absolute":
-        best_over = costs.alternative - (1.0 + question.within) * best
+        best_over = alternative - (1.0 + question.within) * best
         over = max(best_over, over) if any(question.margin) else best_over
     return over
 
@@ -228,13 +230,16 @@ def _draft(
         bound=np.inf,
         decision=decision,
         alternative=request.instead,
-        cost_before=Costs(risk.of(question.decision, before), risk.of(question.alternative, before)),
+        cost_before=Costs(
+            risk.of(question.decision, before), risk.of(question.alternative, before) + question.allowance
+        ),
         cost_after=None,
         weights_after=None,
         engine=engine,
         seconds=0.0,
         nodes=0,
         within=question.within,
+        allowance=question.allowance,
         margin=question.margin,
         plausible=request.plausible,
         max_changes=None if request.max_changes is None else int(request.max_changes),
@@ -293,7 +298,7 @@ def _found(policy: Policy, question: Question, answer: Answer, draft: Explanatio
         context=context,
         distance=distance,
         bound=bound,
-        cost_after=Costs(decision, alternative),
+        cost_after=Costs(decision, alternative + question.allowance),
         **after_of(policy, question, draft, after),
     )
 

@@ -262,7 +262,13 @@ class Refitted:
         over = np.full(len(refits), -np.inf)
         if explanation.kind == "absolute":
             best = np.array([self._least(source.problem, weights) for weights in refits])
-            over = np.array(cost) - (1.0 + max(within, explanation.within)) * best
+            nearly = max(within, explanation.within)
+            more = nearly * best
+            if explanation.allowance or min(float(decision.min()), float(alternative.min())) < 0.0:
+                # A share of costs that may be negative is one of their mean size (see `Request.in_amounts`).
+                size = max(explanation.allowance, nearly * float(np.abs(decision).mean()))
+                more = np.full_like(best, size)
+            over = np.array(cost) - (best + more)
         if explanation.kind == "relative" or share or amount:
             rival = (1.0 - share) * np.array(risk.of_each(decision, refits)) - amount
             over = np.maximum(over, np.array(cost) - rival)

@@ -106,20 +106,24 @@ def question_about(question: Question, policy: Policy, request: Request, plans: 
 
 def _plans(policy: Policy, request: Request, plans: PlanSet) -> Plans:
     outcomes, risk, problem = policy.Y_, policy.risk_, policy.problem
-    everything, factor = AnyPlan(problem), 1.0 + float(request.within)
+    everything, (share, allowance) = AnyPlan(problem), request.within_parts
+    factor = 1.0 + share
 
     def values(costs: Floats) -> Floats:
         return np.asarray(risk.values(costs), dtype=np.float64)
 
-    def best_of(among: DecisionProblem, times: float) -> Callable[[Floats], Floats]:
-        return lambda weights: times * values(sample_costs(problem, among.solve(outcomes, weights, risk), outcomes))
+    def best_of(among: DecisionProblem, times: float, less: float = 0.0) -> Callable[[Floats], Floats]:
+        def best(weights: Floats) -> Floats:
+            return times * values(sample_costs(problem, among.solve(outcomes, weights, risk), outcomes)) - less
 
-    def every_of(among: PlanSet, times: float) -> Callable[[int], Floats | None]:
+        return best
+
+    def every_of(among: PlanSet, times: float, less: float = 0.0) -> Callable[[int], Floats | None]:
         def every(limit: int) -> Floats | None:
             listed = among.plans(limit)
             if listed is None:
                 return None
-            return np.array([times * values(sample_costs(problem, plan, outcomes)) for plan in listed])
+            return np.array([times * values(sample_costs(problem, plan, outcomes)) - less for plan in listed])
 
         return every
 
@@ -127,10 +131,11 @@ def _plans(policy: Policy, request: Request, plans: PlanSet) -> Plans:
     others = None
     if absolute:
         others = _others(policy, request, plans, lambda plan: factor * values(sample_costs(problem, plan, outcomes)))
-    simple = isinstance(risk, Expectation)
+    # What is less by an amount is no cost of quantities, routes or a polytope.
+    simple = isinstance(risk, Expectation) and not allowance
     return Plans(
-        best=best_of(plans, 1.0),
-        every=every_of(plans, 1.0),
+        best=best_of(plans, 1.0, allowance),
+        every=every_of(plans, 1.0, allowance),
         rival=best_of(problem, factor) if absolute else None,
         rivals=every_of(everything, factor) if absolute else None,
         stock=_stock(plans, outcomes) if simple else None,
@@ -138,7 +143,7 @@ def _plans(policy: Policy, request: Request, plans: PlanSet) -> Plans:
         routes=_routes(plans, outcomes) if simple else None,
         all_routes=_routes(everything, factor * outcomes) if simple and absolute else None,
         others=others,
-        linear=lambda: _linear(problem, plans, outcomes, risk),
+        linear=lambda: None if allowance else _linear(problem, plans, outcomes, risk),
     )
 
 
@@ -210,7 +215,7 @@ def _others(policy: Policy, request: Request, plans: PlanSet, costs: Callable[[A
 def any_plan(problem: DecisionProblem, outcomes: Floats, risk: Risk) -> Plans:
     """All plans of a problem, as an engine sees them."""
     parts: Any = SimpleNamespace(problem=problem, Y_=outcomes, risk_=risk)
-    relative: Any = SimpleNamespace(kind="relative", within=0.0)
+    relative: Any = SimpleNamespace(kind="relative", within_parts=(0.0, 0.0))
     return _plans(parts, relative, AnyPlan(problem))
 
 
@@ -256,7 +261,8 @@ def taking_over(
         if rival is None:
             return None
         best = rival(weights)
-        return best if question.risk.of(values, weights) - question.risk.of(best, weights) > question.tau else None
+        cost = question.risk.of(values, weights) - question.allowance
+        return best if cost - question.risk.of(best, weights) > question.tau else None
 
     before = question.risk.of(values, draft.weights_before)
     draft = replace(
@@ -265,7 +271,7 @@ def taking_over(
         costs_alternative=costs,
         cost_before=draft.cost_before._replace(alternative=before),
     )
-    return replace(question, alternative=values, better=better), draft
+    return replace(question, alternative=values - question.allowance, better=better), draft
 
 
 def _surest(policy: Policy, question: Question, plans: PlanSet, weights: Floats, row: Floats) -> Any:
@@ -281,7 +287,7 @@ def _surest(policy: Policy, question: Question, plans: PlanSet, weights: Floats,
 
     def merit(plan: Any) -> tuple[float, float]:
         costs = np.asarray(policy.risk_.values(sample_costs(policy.problem, plan, policy.Y_)), dtype=np.float64)
-        missed = max(worst_rival(question, costs, rivals, trees)[0] - question.tau, 0.0)
+        missed = max(worst_rival(question, costs - question.allowance, rivals, trees)[0] - question.tau, 0.0)
         return missed, question.risk.of(costs, weights)
 
     return min(listed, key=merit)

@@ -190,7 +190,7 @@ def _winner(
     if not absolute:
         return 1
     best = policy.problem.solve(outcomes, weights, risk)
-    least = (1.0 + why.within) * risk.of(policy.problem.costs(best, outcomes), weights)
+    least = (1.0 + why.within) * risk.of(policy.problem.costs(best, outcomes), weights) + why.allowance
     return 2 if alternative <= least + why.tolerance else 1
 
 

@@ -411,7 +411,9 @@ def _claim(policy: Policy, request: Request) -> tuple[str, str]:
     if isinstance(plans, AnyPlan):
         said = f"more than {margin} above the best" if part or amount else "beaten by another"
         return "today's plan", said + sure
-    within = f"within {plain(100.0 * request.within, 4)} % of the best" if request.within else "the best"
+    nearly, more = request.within_parts
+    within = f"within {plain(100.0 * nearly, 4)} % of the best" if nearly else "the best"
+    within = f"within {with_unit(plain(more, 6), unit)} of the best" if more else within
     parts = [within] if request.kind == "absolute" else []
     if part or amount:
         parts.append(f"at least {margin} cheaper than the decision")

@@ -74,6 +74,7 @@ def report_of(explanation: Explanation) -> Report:
         cuts=int(explanation.cuts),
         # Only the default itself is left out of a document, not another 0.0.
         within=float(explanation.within) or NOT_ASKED,
+        allowance=float(explanation.allowance) or NOT_ASKED,
         margin=list(explanation.margin) if any(explanation.margin) else None,
         confidence=float(explanation.confidence) or NOT_ASKED,
         plausible=explanation.plausible,

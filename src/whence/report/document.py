@@ -382,6 +382,9 @@ class Report(Struct, frozen=True, kw_only=True, omit_defaults=True):
     within: Annotated[Amount, about("The share of the best plan's cost by which the alternative may cost more.")] = (
         NOT_ASKED
     )
+    allowance: Annotated[Amount, about("The amount by which the alternative may cost more than the best plan.")] = (
+        NOT_ASKED
+    )
     margin: Annotated[Interval | None, about("Share of the decision's cost, and amount, by which to cost less.")] = None
     confidence: Annotated[Amount, about("Standard errors over the trees by which to be better.")] = NOT_ASKED
     plausible: Annotated[Amount | None, about("Share of the history that it must be at least as usual as.")] = None

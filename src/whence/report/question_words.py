@@ -17,7 +17,9 @@ ANY = "another plan"
 
 
 def nearly_best(report: Explanation | Report) -> str:
-    """ "within 2 % of the best" where a share of the best plan's cost was allowed for, otherwise nothing."""
+    """ "within 2 % of the best" where a share of the best plan's cost, or an amount, was allowed for; or nothing."""
+    if report.allowance:
+        return f"within {with_unit(plain(report.allowance, 6), report.cost_unit)} of the best"
     return f"within {plain(100.0 * report.within, 4)} % of the best" if report.within else ""
 
 

@@ -14,6 +14,7 @@ from whence.report.document import (
     scalar,
 )
 from whence.report.numbers import plain, share, with_unit
+from whence.report.question_words import nearly_best
 from whence.report.set_words import other_plan
 from whence.util.json import number_from_plain, to_plain
 from whence.util.text import joined
@@ -169,7 +170,10 @@ def _hair(report: Report, held: ShownHeld, wanted: float = MANY) -> str:
 
 def _nearly(report: Report) -> str:
     """What refits agree to, where that is less than was asked: the very best plan is another one in most of them."""
-    return f" that it is within {share(max(NEARLY, report.within))} of the best" if report.kind == "absolute" else ""
+    if report.kind != "absolute":
+        return ""
+    nearly = nearly_best(report) if report.allowance else f"within {share(max(NEARLY, report.within))} of the best"
+    return f" that it is {nearly}"
 
 
 def gain_in_words(report: Report) -> str:
