@@ -22,6 +22,7 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeRegressor
 from tests.predictors import LIBRARIES, PredictorCase, brute_force, case, differing
 
@@ -179,9 +180,8 @@ CLASSIFIERS = [
 def test_probabilities_and_scores_of_classes(model: Any) -> None:
     """Two classes: the probability of the second. Three: the score of one of them, which must be named."""
     X, y = data()
-    forest = isinstance(model, RandomForestClassifier)
     model.fit(X, (y > np.median(y)).astype(int))
-    ensemble = wh.Ensemble(model, label=1 if forest else None).fit(X)
+    ensemble = wh.Ensemble(model).fit(X)
     np.testing.assert_allclose(ensemble.predict(X), model.predict_proba(X)[:, 1], rtol=1e-6)
     start = X[int(np.argmin(ensemble.predict(X)))]
     goal = float(np.quantile(ensemble.predict(X), 0.8))
@@ -274,10 +274,6 @@ def test_questions_that_cannot_be_asked() -> None:
         wh.Ensemble(type("LinearModel", (), {})())
     with pytest.raises(InputError, match=r"'X' must have the 3 columns that the fitted scikit-learn model has seen"):
         wh.Ensemble(model).fit(X[:, :2])
-    table = pd.DataFrame(X, columns=["a", "b", "c"])
-    related = wh.Ensemble(model, wh.Schema(relations=["a <= b"])).fit(table.assign(b=table["a"] + 1.0))
-    with pytest.raises(InputError, match=r"'max_changes' must be left out where there are relations between features"):
-        related.explain(table.assign(b=table["a"] + 1.0).iloc[0], at_most=1, max_changes=1)
     with pytest.raises(InputError, match=r"'plausible' must be a share of the history in \(0, 1\).* Got 1.5 instead."):
         ensemble.explain(X[0], at_most=1, plausible=1.5)
     with pytest.raises(InputError, match=r"'max_changes' must be an int >= 1, or None. Got 0 instead."):
@@ -289,3 +285,46 @@ def test_questions_that_cannot_be_asked() -> None:
     linear = lightgbm.LGBMRegressor(n_estimators=2, linear_tree=True, verbose=-1).fit(X, y)
     with pytest.raises(InputError, match=r"'model' must forecast one number per leaf. Got LightGBM with linear_tree"):
         wh.Ensemble(linear)
+
+
+def test_a_forest_of_two_classes_may_name_either() -> None:
+    """Without a name it is the second class, as for boosted trees, and the text calls it the probability."""
+    X, y = data()
+    model = RandomForestClassifier(6, random_state=0).fit(X, np.where(y > np.median(y), "late", "in time"))
+    plain, late, early = (wh.Ensemble(model, label=name).fit(X) for name in (None, "late", "in time"))
+    np.testing.assert_array_equal(plain.predict(X), late.predict(X))
+    np.testing.assert_allclose(plain.predict(X), 1.0 - early.predict(X))
+    start = X[int(np.argmin(plain.predict(X)))]
+    one, other = (ensemble.explain(start, at_least=0.7) for ensemble in (plain, late))
+    assert (one.status, one.distance) == (other.status, other.distance)
+    assert str(one).startswith("The probability would be at least 0.7 if")
+    with pytest.raises(InputError, match="'label' must be one of 'in time', 'late'"):
+        wh.Ensemble(model, label=np.array([1, 2]))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [GradientBoostingRegressor(n_estimators=8, max_depth=2, random_state=0), LinearRegression()],
+    ids=["trees", "line"],
+)
+def test_relations_with_few_changes(model: Any) -> None:
+    """The nearest of all sets of so many features, each asked with the others fixed."""
+    names, found = list("abcd"), 0
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        X = pd.DataFrame(rng.random((50, 4)).round(3), columns=names)
+        X["b"] = np.maximum(X["a"], X["b"])
+        model.fit(X, 3 * X["a"] + X["b"] - 2 * X["c"] + X["d"] * rng.normal() + 0.1 * rng.normal(size=50))
+        ensemble, forecast = wh.Ensemble(model).fit(X), model.predict(X)
+        asked: dict[str, Any] = {
+            "context": X.iloc[int(forecast.argmin())],
+            "at_least": float(np.quantile(forecast, 0.7)),
+        }
+        asked["relations"] = ["a <= b", "c + d <= 1.6"]
+        for most in (1, 2, 3):
+            few = ensemble.explain(**asked, max_changes=most)
+            sets = itertools.combinations(names, most)
+            each = [ensemble.explain(**asked, fixed=[n for n in names if n not in one]).distance for one in sets]
+            assert few.distance == pytest.approx(min(each), abs=1e-6)
+            found += np.isfinite(few.distance)
+    assert found > 4

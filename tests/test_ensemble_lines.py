@@ -250,8 +250,8 @@ def test_a_pipeline_of_one_step_is_that_step() -> None:
     assert whys[0].status == "optimal"
     assert whys[0].distance == whys[1].distance
     classes = make_pipeline(RandomForestClassifier(2, random_state=0)).fit(X, (X[:, 0] > 0).astype(int))
-    with pytest.raises(InputError, match=r"'label' must be one of 0, 1\. Got None instead\."):
-        wh.Ensemble(classes)
+    with pytest.raises(InputError, match=r"'label' must be one of 0, 1\. Got 'a' instead\."):
+        wh.Ensemble(classes, label="a")
 
 
 def test_relations_and_usual_contexts_of_a_line() -> None:

@@ -17,6 +17,7 @@ from whence.explain.plan_costs import sample_costs
 from whence.features import Schema, Unknown
 from whence.problems.base import DecisionProblem
 from whence.report.document import QualityEntry
+from whence.report.extrapolation import tell_outside
 from whence.risk import Expectation, Risk
 from whence.util.aliases import Floats
 from whence.util.frames import TableKind, as_outcomes, as_pandas, as_table, check_order, in_kind, kind_of
@@ -138,10 +139,16 @@ class Decider(BaseEstimator):  # type: ignore[misc]
         return self
 
     def decide(self, context: Any) -> Any:
-        """The plan for one context, in its natural form."""
+        """The plan for one context, in its natural form.
+
+        A warning tells of numbers that lie outside the history. For many contexts see :meth:`predict`, which returns
+        the same plans as vectors, in a table where `X` is one.
+        """
         self._history()
         row = self.schema_.row(context)
-        return self.problem.solve(self.outcomes_in(row), self._weights_in_row(row), self.risk_)
+        plan = self.problem.solve(self.outcomes_in(row), self._weights_in_row(row), self.risk_)
+        tell_outside(self.schema_, row)
+        return plan
 
     def decision(self, context: Any) -> Decision:
         """The plan for one context, with what it costs and the weights that it rests on.
@@ -156,7 +163,10 @@ class Decider(BaseEstimator):  # type: ignore[misc]
         (array([12.]), 1.0, array([0.5, 0.5, 0. ]))
         """
         self._history()
-        return self.decision_in(self.schema_.row(context))
+        row = self.schema_.row(context)
+        made = self.decision_in(row)
+        tell_outside(self.schema_, row)
+        return made
 
     def decision_in(self, row: pd.Series) -> Decision:
         """What :meth:`decision` gives for a context that the schema has read (``schema_.row``)."""
@@ -167,6 +177,9 @@ class Decider(BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> Any:
         """Decision vectors for many contexts, one per row: an array, or a table of pandas or polars where `X` is one.
+
+        As scikit-learn has it, this is for tables; :meth:`decide` returns the plan of one context in its natural form,
+        such as an array of quantities or a route, of which a row of this is the vector.
 
         Plans that are not numbers, such as names, are returned as they are: an array of objects with one plan per row,
         or a DataFrame with the column "plan".

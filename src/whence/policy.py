@@ -19,10 +19,12 @@ from whence.questions.comparison import Comparison
 from whence.questions.front import Front, front
 from whence.questions.menu import Menu, menu
 from whence.questions.reasons import Reasons, reasons
+from whence.report.extrapolation import tell_outside
+from whence.saving import read_saved, write_saved
 from whence.util.aliases import Kind
 from whence.weights.refits import RefitKind
 
-__all__ = ["Decision", "Policy"]
+__all__ = ["Decision", "Policy", "load"]
 
 
 class Policy(Decider):
@@ -102,7 +104,7 @@ class Policy(Decider):
         Parameters
         ----------
         context : Series, mapping, one-row table or 1-D array
-            The context of the decision.
+            The context of the decision. A warning tells of numbers that lie outside the history.
         instead : plan or set of plans, optional
             The alternative that the planner has in mind; or a set of plans of the problem, such as
             ``problem.through("Ring Road")`` or ``problem.at_least("croissants", 80)``, at least one of
@@ -201,7 +203,9 @@ class Policy(Decider):
             rule=rule,
             options=engine_options,
         )
-        return explain(self, request)
+        why = explain(self, request)
+        tell_outside(self.schema_, why.initial)
+        return why
 
     def explain_many(
         self,
@@ -295,7 +299,9 @@ class Policy(Decider):
         """
         self._history()
         self._check_known(context)
-        return front(self, context, instead, options)
+        found = front(self, context, instead, options)
+        tell_outside(self.schema_, self.schema_.row(context))
+        return found
 
     def menu(self, context: Any, instead: Any = None, up_to: int = 3, *, apart: float = 0.0, **options: Any) -> Menu:
         """The nearest explanation for every smallest set of features that suffices, nearest first.
@@ -327,7 +333,9 @@ class Policy(Decider):
         """
         self._history()
         self._check_known(context)
-        return menu(self, context, instead, up_to, apart, options)
+        found = menu(self, context, instead, up_to, apart, options)
+        tell_outside(self.schema_, self.schema_.row(context))
+        return found
 
     def reasons(self, context: Any, instead: Any = None, **options: Any) -> Reasons:
         """A smallest set of the facts of a context under which `instead` is never better, or never best.
@@ -354,7 +362,9 @@ class Policy(Decider):
         """
         self._history()
         self._check_known(context)
-        return reasons(self, context, instead, options)
+        found = reasons(self, context, instead, options)
+        tell_outside(self.schema_, self.schema_.row(context))
+        return found
 
     def compare(
         self,
@@ -393,6 +403,31 @@ class Policy(Decider):
         self._history()
         return compare(self, before, after, tolerance, time_limit, on_progress)
 
+    # ---- in files --------------------------------------------------------------------------------
+
+    def save(self, path: Any) -> None:
+        """Write the fitted policy to a file, complete or not at all; :func:`whence.load` reads it again.
+
+        The file is a pickle, and opening a pickle runs the code in it: open only files of people you trust.
+
+        Parameters
+        ----------
+        path : str or path
+            The file, in a folder that exists.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib, numpy as np, whence as wh
+        >>> X = np.linspace(0, 1, 40)[:, None]
+        >>> policy = wh.Policy(wh.Newsvendor(1, 3), wh.KNNWeights(k=5)).fit(X, 10 + 20 * X)
+        >>> file = pathlib.Path(tempfile.mkdtemp()) / "policy.whence"
+        >>> policy.save(file)
+        >>> wh.load(file).decide([0.5]) == policy.decide([0.5])
+        array([ True])
+        """
+        self._history()
+        write_saved(path, self)
+
     def _check_known(self, context: Any) -> None:
         """Refuse to explain from a category that the history does not hold, also where decisions ignore that."""
         if self.unknown == "ignore":
@@ -400,3 +435,22 @@ class Policy(Decider):
                 self.inputs_of(self.schema_.row(context))
             except UnknownCategoryError as error:
                 raise UnknownCategoryError(f"No explanation starts from an unknown category. {error}") from None
+
+
+def load(path: Any) -> Policy:
+    """The policy that :meth:`Policy.save`, or ``whence fit --save``, has written to a file, by the same version.
+
+    The file is a pickle, and opening a pickle runs the code in it: **open only files of people you trust.**
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+
+    Returns
+    -------
+    Policy
+        Fitted.
+    """
+    found: Policy = read_saved(path, Policy)["policy"]
+    return found

@@ -271,3 +271,18 @@ def test_quantities_with_confidence(monkeypatch: pytest.MonkeyPatch) -> None:
             over = values.mean() + 0.5 * values.std(ddof=1) / np.sqrt(len(values))
             assert over <= why.tolerance + 1e-9 * float(np.abs(mine).max()), (seed, point.to_dict(), region)
     assert min(proved, wide) > 5
+
+
+def test_what_no_context_means() -> None:
+    """Where there is none, no context is inside, and no refit is asked; where there was no time, that is said."""
+    case = next(c for seed in range(99) for c in cases(seed, 1) if asked(c).status == "none")
+    why = asked(case)
+    region, held = why.region(), why.held()
+    assert (str(region), region.conditions, region.share, region.short) == (
+        "No rule: there is no such context.",
+        (),
+        0.0,
+        False,
+    )
+    assert (held, held.share, held.sentence) == ((0, 0), 0.0, "No refit was asked.")
+    assert replace(why, status="time_limit").region().sentence == "No rule: no such context was found in time."

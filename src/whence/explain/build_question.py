@@ -58,7 +58,8 @@ def question_of(
         ),
         weights=weights_for(policy, initial),
         inputs=policy.input_map_,
-        alternative=alternative - allowance,
+        # Without an allowance it stays as it lies in memory, which decides how sums are rounded.
+        alternative=alternative - allowance if allowance else alternative,
         decision=decision,
         risk=mean,
         kind=request.kind,

@@ -304,6 +304,7 @@ class Explanation:
     def held(self, refits: int = 20, kind: RefitKind | None = None, within: float = WITHIN) -> Held:
         """In how many refits of the policy's weights the explanation holds: (times, refits).
 
+        Where no context was found there is nothing to hold, and no refit is asked: (0, 0), as its `sentence` says.
         Of a set of plans, it holds in a refit where some plan of the set does, not only the one that is named.
 
         Parameters
@@ -328,9 +329,10 @@ class Explanation:
         whole(1).check("refits", refits)
         one_of("seed", "bootstrap", None).check("kind", kind)
         at_least(0).check("within", within)
+        if self.context is None:
+            return Held(0, 0)
         found = Refitted(self._source("refitted"), kind).held(self, range(int(refits)), within)
-        if found is None:
-            raise InputError(f"An explanation without a context holds nowhere; its status is {self.status!r}.")
+        assert found is not None
         return found
 
     @cached_property
@@ -343,7 +345,8 @@ class Explanation:
     def region(self, time_limit: float | None = 5.0) -> Region:
         """The largest box of contexts around the explanation in which it stays true, as a rule.
 
-        Of a set of plans, it is about the plan that is named as `alternative`.
+        Of a set of plans, it is about the plan that is named as `alternative`. Where no context was found, none is in
+        it, and its sentence says so.
 
         Parameters
         ----------
@@ -360,9 +363,12 @@ class Explanation:
         Your plan is better whenever x0 is at least 0.255: 75 % of past contexts.
         """
         POSITIVE.or_none().check("time_limit", time_limit)
+        if self.context is None:
+            why = "there is no such context" if self.status == "none" else "no such context was found in time"
+            return Region((), 0.0, self.status == "none", False, f"No rule: {why}.")
         source = self._source("grown into a region")
-        if self.context is None or self.question is None:
-            raise InputError(f"An explanation without a context has no region; its status is {self.status!r}.")
+        if self.question is None:
+            raise InputError(f"An explanation without its question has no region; its status is {self.status!r}.")
         if not has_part(source.weights, "region"):
             kind = type(source.weights).__name__
             raise InputError(f"A region needs weights made of trees or of neighbours. Got {kind} instead.")

@@ -64,6 +64,11 @@ class Held(NamedTuple):
         """The share of the refits; 0 where there was no time for any."""
         return self.times / self.refits if self.refits else 0.0
 
+    @property
+    def sentence(self) -> str:
+        """ "It holds in 18 of 20 refits.", or that there was nothing to ask them."""
+        return f"It holds in {self.times} of {self.refits} refits." if self.refits else "No refit was asked."
+
     @classmethod
     def of(cls, over: Floats, tolerance: float) -> Held:
         """Counted by how much the alternative costs more than it may, one number for each refit."""
@@ -263,12 +268,11 @@ class Refitted:
         if explanation.kind == "absolute":
             best = np.array([self._least(source.problem, weights) for weights in refits])
             nearly = max(within, explanation.within)
-            more = nearly * best
+            allowed = (1.0 + nearly) * best
             if explanation.allowance or min(float(decision.min()), float(alternative.min())) < 0.0:
                 # A share of costs that may be negative is one of their mean size (see `Request.in_amounts`).
-                size = max(explanation.allowance, nearly * float(np.abs(decision).mean()))
-                more = np.full_like(best, size)
-            over = np.array(cost) - (best + more)
+                allowed = best + max(explanation.allowance, nearly * float(np.abs(decision).mean()))
+            over = np.array(cost) - allowed
         if explanation.kind == "relative" or share or amount:
             rival = (1.0 - share) * np.array(risk.of_each(decision, refits)) - amount
             over = np.maximum(over, np.array(cost) - rival)

@@ -271,7 +271,8 @@ def taking_over(
         costs_alternative=costs,
         cost_before=draft.cost_before._replace(alternative=before),
     )
-    return replace(question, alternative=values - question.allowance, better=better), draft
+    asked = values - question.allowance if question.allowance else values
+    return replace(question, alternative=asked, better=better), draft
 
 
 def _surest(policy: Policy, question: Question, plans: PlanSet, weights: Floats, row: Floats) -> Any:

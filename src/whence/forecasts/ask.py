@@ -78,15 +78,7 @@ class CrossingRequest:
                 "'plausible' needs a context and a history without missing numbers. Got some that are.",
                 parameter="plausible",
             )
-        if self.few(space) is None:
-            return
-        if space.relations is not None:
-            raise InputError(
-                "'max_changes' must be left out where there are relations between features: what changes takes others "
-                f"with it. Got {space.relations.words}.",
-                parameter="max_changes",
-            )
-        if self.fill:
+        if self.few(space) is not None and self.fill:
             raise InputError(
                 "'fill' must be left out where few features may change: a number that is filled in has no value to "
                 f"stay at. Got {sorted(self.fill)}.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -19,6 +19,7 @@ from whence.models.layout import Layout, check_names, check_width
 from whence.models.lines import FittedLine
 from whence.models.pipelines import PipedTrees
 from whence.question import Answer, Progress, Question
+from whence.report.extrapolation import tell_outside
 from whence.util.aliases import Floats
 from whence.util.frames import as_pandas, as_table
 from whence.util.json import finite, to_plain
@@ -48,8 +49,8 @@ class Ensemble:
     label : object, optional
         For a model with several classes or outputs: the one whose score is asked about. For boosted trees and lines
         that is the raw score before the probabilities are made of all of them, for forests the probability or the
-        output itself. With two classes, boosted trees and lines have one score, and the question is about the
-        probability of the second class; about that score where the model makes no probability of it.
+        output itself. With two classes it may be left out: the question is about the probability of the second class,
+        or about its score where a model with one score makes no probability of it. Forests may name either class.
     unit : str
         Unit of the forecast, for sentences.
 
@@ -92,10 +93,12 @@ class Ensemble:
             raise InputTypeError(f"'schema' must be a Schema or None. Got {schema!r} instead.", parameter="schema")
         self._read = found
         labels = found.labels()
-        if (labels and label not in labels) or (not labels and label is not None):
+        unnamed = isinstance(found, FittedTrees) and found.has_second_class
+        known = isinstance(label, Hashable) and label in labels
+        if not known and not (label is None and (unnamed or not labels)):
             named = ", ".join(repr(to_plain(one)) for one in labels)
-            known = f"one of {named}" if labels else "None: the model has one forecast"
-            raise InputError(f"'label' must be {known}. Got {label!r} instead.", parameter="label")
+            wanted = f"one of {named}" if labels else "None: the model has one forecast"
+            raise InputError(f"'label' must be {wanted}. Got {label!r} instead.", parameter="label")
         if isinstance(found, FittedTrees):
             # What it cannot forecast, it should refuse at once.
             found.forecast(label)
@@ -260,7 +263,9 @@ class Ensemble:
             threads=threads,
             on_progress=on_progress,
         )
-        return explain(self, request)
+        why = explain(self, request)
+        tell_outside(self.schema_, why.initial)
+        return why
 
     # ---- what an explanation is made from ------------------------------------------------------------
 
@@ -285,7 +290,8 @@ class Ensemble:
         elif classes and self.link == "identity":
             what = f"the score of {classes[-1]!r}"
         else:
-            what = "the probability" if self.link == "logit" else "the forecast"
+            second = isinstance(found, FittedTrees) and found.has_second_class
+            what = "the probability" if self.link == "logit" or second else "the forecast"
         return what, self.unit, self._asked.kind
 
     def summed(self, context: pd.Series) -> Sums:

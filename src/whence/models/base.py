@@ -100,6 +100,11 @@ class FittedTrees(ABC):
         known = {level: code for code, level in enumerate(self.categories[column])}
         return tuple(known.get(level) for level in levels)
 
+    @property
+    def has_second_class(self) -> bool:
+        """Whether one of two classes may be left unnamed: the second one is meant, as where there is one score."""
+        return False
+
     def labels(self) -> list[Any]:
         """What a model with several scores calls them: its classes; empty where there is one number to forecast."""
         return []

@@ -86,6 +86,10 @@ class PipedTrees(FittedTrees):
     def leaves(self, X: Floats) -> NDArray[np.int64]:
         return self.inner.leaves(self._rows(X))
 
+    @property
+    def has_second_class(self) -> bool:
+        return self.inner.has_second_class
+
     def labels(self) -> list[Any]:
         return self.inner.labels()
 

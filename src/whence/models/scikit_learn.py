@@ -65,6 +65,10 @@ class PlainTrees(FittedTrees):
     def _boosted(self) -> bool:
         return isinstance(self.model, BOOSTED)
 
+    @property
+    def has_second_class(self) -> bool:
+        return not self._boosted and len(getattr(self.model, "classes_", ())) == 2
+
     def labels(self) -> list[Any]:
         if self._boosted:
             several = self.model.estimators_.shape[1] > 1
@@ -74,7 +78,7 @@ class PlainTrees(FittedTrees):
         return list(range(self.model.n_outputs_)) if self.model.n_outputs_ > 1 else []
 
     def forecast(self, label: Any = None) -> Forecast:
-        k = 0 if label is None else self.labels().index(label)
+        k = int(self.has_second_class) if label is None else self.labels().index(label)
         if self._boosted:
             return self._boosted_forecast(k, label)
         if self.model.n_outputs_ > 1 and hasattr(self.model, "classes_"):

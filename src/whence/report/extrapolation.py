@@ -2,15 +2,34 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
+
 import pandas as pd
 
 from whence.features import Continuous, Cyclic, Discrete, Schema
 from whence.report.numbers import plain, with_unit
 
-__all__ = ["outside"]
+__all__ = ["OutsideHistoryWarning", "outside", "tell_outside"]
 
 #: Significant digits, and those for a value that would otherwise look as if it were inside.
 DIGITS, ALL_DIGITS = 6, 17
+
+
+class OutsideHistoryWarning(UserWarning):
+    """A context lies beyond what the history holds: the nearest past decides there."""
+
+
+def tell_outside(schema: Schema, context: pd.Series) -> None:
+    """Warn whoever called the function that calls this of what lies outside the history in a context.
+
+    The command and the page, which are in this package themselves, say it beside their answers.
+    """
+    if sys._getframe(2).f_globals.get("__name__", "").startswith("whence."):
+        return
+    said = outside(schema, context)
+    if said:
+        warnings.warn(f"{' '.join(said)} The nearest past decides there.", OutsideHistoryWarning, stacklevel=3)
 
 
 def outside(schema: Schema, context: pd.Series) -> list[str]:
@@ -27,7 +46,8 @@ def outside(schema: Schema, context: pd.Series) -> list[str]:
         if not isinstance(schema.kind(name), Continuous | Cyclic | Discrete):
             continue
         low, high = schema.training_range(name)
-        if low <= float(value) <= high:
+        # What is missing lies nowhere.
+        if pd.isna(value) or low <= float(value) <= high:
             continue
         here, least, most = (plain(number, DIGITS) for number in (value, low, high))
         if here in (least, most):
