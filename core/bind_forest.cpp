@@ -421,6 +421,7 @@ void bind_plan_sets(nb::module_& m) {
                     list.add_rival({rows.data() + i * rows.shape(1), rows.shape(1)});
             },
             "rows"_a.noconvert(), "The same of plans that the set must not cost more than.")
+        .def("limit_memory", &PlanList::limit_memory, "bytes"_a, "Leave room for about so many bytes of rows.")
         .def(
             "add_tail_rival",
             [](PlanList& list, const Grid& grid, Integers samples, Ints first, Ints size, double tail,
@@ -720,6 +721,7 @@ void bind_search(nb::module_& m) {
             "cells"_a.noconvert(), "all"_a = false,
             "Leave out the contexts with the same leaves as in this cell, in the trees of the criterion or in all.")
         .def_prop_ro("cells", [](const ForestSearch& search) { return array_of(search.cells()); })
+        .def_prop_ro("bytes", &ForestSearch::bytes, "About how much memory boxes, plans met and the criterion take.")
         .def_prop_ro("examined", &ForestSearch::examined);
     nb::class_<Proposals>(m, "Proposals", "Good explanations found without proof.")
         .def(

@@ -157,6 +157,16 @@ void bind_queues(nb::module_& m) {
             require(queue.has(parent), "'parent' must be a link of the queue.");
             return queue.link(parent, column, first, last, {});
         }, "parent"_a, "column"_a, "first"_a, "last"_a)
+        .def("hold", [](Queue& queue, std::int32_t link) {
+            require(queue.has(link), "'link' must be one of the queue's.");
+            queue.hold(link);
+        }, "link"_a, "One more holds a link.")
+        .def("release", [](Queue& queue, std::int32_t link) {
+            require(queue.has(link), "'link' must be one of the queue's.");
+            queue.release(link);
+        }, "link"_a, "The holder of a link is done with it.")
+        .def_prop_ro("links", &Queue::links, "Links that somebody holds.")
+        .def_prop_ro("bytes", &Queue::bytes, "About how much memory the boxes take.")
         .def("set_reach", [](Queue& queue, std::int32_t link, const std::vector<std::uint64_t>& words) {
             require(queue.has(link), "'link' must be one of the queue's.");
             queue.set_reach(link, words);

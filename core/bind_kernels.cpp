@@ -114,6 +114,7 @@ void bind_kernels(nb::module_& m) {
         .def("standing", &standing, "contexts"_a.noconvert(), "For every context, whether it is an explanation.")
         .def("forget_met", &KernelSearch::forget_met, "Forget the explanation that was met.")
         .def_prop_ro("nodes", &KernelSearch::nodes, "Boxes examined so far.")
+        .def_prop_ro("bytes", &KernelSearch::bytes, "About how much memory the boxes take.")
         .def_prop_ro("bound", &KernelSearch::bound, "No explanation is nearer.")
         .def_prop_ro(
             "met", [](const KernelSearch& self) { return whence::arrays::to_numpy(self.met()); }, nb::rv_policy::move,

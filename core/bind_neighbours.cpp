@@ -474,6 +474,7 @@ void bind_search(nb::module_& m) {
         .def("standing", &standing, "contexts"_a.noconvert(), "For every context, whether it is an explanation.")
         .def("forget_met", &NeighbourSearch::forget_met, "Forget the explanation that was met.")
         .def_prop_ro("nodes", &NeighbourSearch::nodes, "Boxes examined since the last restart.")
+        .def_prop_ro("bytes", &NeighbourSearch::bytes, "About how much memory the boxes take.")
         .def_prop_ro("bound", &NeighbourSearch::bound, "Distance of the nearest box left.")
         .def_prop_ro(
             "candidate", [](const NeighbourSearch& self) { return to_numpy(self.candidate()); }, nb::rv_policy::move,

@@ -97,5 +97,6 @@ void bind_potentials(nb::module_& m) {
                          return nb::cast(to_numpy(search.cells().data(), search.cells().size()));
                      })
         .def_prop_ro("distance", &PotentialSearch::distance)
+        .def_prop_ro("bytes", &PotentialSearch::bytes, "About how much memory the boxes take.")
         .def_prop_ro("examined", &PotentialSearch::examined);
 }

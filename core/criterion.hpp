@@ -8,6 +8,7 @@
 #include <span>
 #include <stdexcept>
 
+#include "counted.hpp"
 #include "open_box.hpp"
 
 namespace whence {
@@ -19,6 +20,8 @@ public:
     virtual std::int32_t rivals() const = 0;
     virtual std::int32_t leaves() const = 0;
     virtual std::int32_t etas() const = 0;  // thresholds of the alternative
+    // About how much memory a search has made it keep.
+    virtual std::size_t bytes() const { return left_.bytes(); }
 
     struct Excess {
         double over;         // by how much the alternative's risk exceeds that of the rival it does worst against
@@ -72,6 +75,8 @@ public:
     virtual std::int32_t cheapest_eta(OpenBox& open, double multiplier, std::span<const double> way) const = 0;
 
 protected:
+    Counted left_;  // what boxes have left of a set of plans
+
     // The rivals, the worst one first.
     static std::int32_t nth_rival(std::int32_t i, std::int32_t worst) { return i == 0 ? worst : i <= worst ? i - 1 : i; }
 };

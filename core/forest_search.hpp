@@ -54,6 +54,10 @@ public:
     const Grid& grid() const { return shared_.located.grid(); }
     const Cells& cells() const { return candidate_.cells; }
     std::int64_t examined() const { return shared_.examined; }
+    // About how much memory is taken by boxes, plans met, and what the criterion has kept of them.
+    std::size_t bytes() const {
+        return shared_.queue.bytes() + workers_[0]->bytes() + shared_.criterion.bytes();
+    }
 
 private:
     bool work(const Allowance& allowance, Hard hard);

@@ -79,7 +79,7 @@ bool ForestWorker::open_next(const Allowance& allowance) {
     }
     const auto entry = queue_.heap.take(allowance.cutoff);
     if (!entry) return false;
-    under_way_ = true;
+    under_way_ = holds_link_ = true;
     if (!open(*entry, allowance.cutoff) || (shares_ && !strengthen(allowance.cutoff, allowance.deadline))) leave();
     return true;
 }
@@ -87,6 +87,8 @@ bool ForestWorker::open_next(const Allowance& allowance) {
 // The box under way is done with, or waits in the queue.
 void ForestWorker::leave() {
     under_way_ = false;
+    if (holds_link_) queue_.release(open_.link);
+    holds_link_ = false;
     queue_.heap.done();
 }
 
@@ -175,9 +177,11 @@ void ForestWorker::mix() {
 // Put the box back and hand out its projection; with a link of its own where a plan may be answered.
 ForestWorker::Verdict ForestWorker::hand_out() {
     if (absolute_) {
-        open_.link = queue_.link(open_.link, 0, open_.box[0].low, open_.box[0].high, open_.etas);
+        go_into(0, open_.box[0]);
         note_.here = true;
         queue_.set_note(open_.link, note_);
+        queue_.hold(open_.link);
+        queue_.release(waiting_);
         waiting_ = open_.link;
     }
     put_back();
@@ -263,7 +267,7 @@ ForestWorker::Verdict ForestWorker::refine(double cutoff) {
     for (std::int32_t j = 0; j < narrowed_.size(); ++j) {
         const Interval to = narrowed_[j];
         if (to.low <= open_.box[j].low && to.high >= open_.box[j].high) continue;
-        open_.link = queue_.link(open_.link, j, to.low, to.high, open_.etas);
+        go_into(j, to);
         if (!open_.box.restrict(j, to.low, to.high)) return Verdict::done;
     }
     open_.reach.keep_box(open_.box);
@@ -349,7 +353,7 @@ void ForestWorker::split_at(Face face, double cutoff) {
             queue_.heap.push(key, link);
         }
     }
-    open_.link = queue_.link(open_.link, column, near.low, near.high, open_.etas);
+    go_into(column, near);
     if (absolute_) queue_.set_note(open_.link, note_);
     open_.box.restrict(column, near.low, near.high);
     open_.reach.keep_box(open_.box);

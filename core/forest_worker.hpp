@@ -80,6 +80,7 @@ public:
     void answer(std::vector<double> row);
     void meet(std::vector<double> row);
     std::int32_t rivals_met() const { return met_.count(); }
+    std::size_t bytes() const { return met_.bytes(); }
     void show_latest(std::int32_t count);
 
 private:
@@ -104,9 +105,17 @@ private:
     std::optional<Face> face(bool sharp, double cutoff);
     void split_at(Face face, double cutoff);
     double far_distance(std::int32_t j, std::int32_t first, std::int32_t last);
+    // The box under way waits in the queue.
     void put_back() {
         queue_.set_reach(open_.link, open_.reach.words());
         queue_.heap.push(open_.key, open_.link);
+        holds_link_ = false;
+    }
+    // Go on with a part of the box under way.
+    void go_into(std::int32_t column, Interval part) {
+        const std::int32_t whole = open_.link;
+        open_.link = queue_.link(whole, column, part.low, part.high, open_.etas);
+        queue_.release(whole);
     }
 
     Shared& shared_;
@@ -122,6 +131,7 @@ private:
     Cells moved_;   // the projection on it
     FewChanges::Features changed_, kept_;  // features that change everywhere in the box, and that must stay
     bool under_way_ = false;   // whether the open box is not done with
+    bool holds_link_ = false;  // whether its link does not wait in the queue
     double cutoff_ = 0.0;      // the cutoff it was opened with
     std::int32_t rivals_ = 0;  // and the number of rivals
     std::optional<Shares> shares_;  // every thread learns by itself

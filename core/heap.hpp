@@ -18,6 +18,7 @@ public:
     std::size_t size() const { return entries_.size(); }
     // The entry with the smallest key; the heap must not be empty.
     const Entry& top() const { return entries_.front(); }
+    std::size_t bytes() const { return entries_.capacity() * sizeof(Entry); }
     void clear() { entries_.clear(); }
     void reserve(std::size_t size) { entries_.reserve(size); }
 

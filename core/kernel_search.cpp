@@ -77,9 +77,7 @@ KernelSearch::KernelSearch(Space space, Observations past, std::vector<double> a
         whole_.low[j] = space_.axes[j].lower;
         whole_.high[j] = space_.axes[j].upper;
     }
-    auto members = std::make_shared<std::vector<int>>(space_.base.size());
-    std::iota(members->begin(), members->end(), 0);
-    push(0.0, whole_, std::move(members));
+    push(0.0, whole_, counted_.make(all_));
 }
 
 void KernelSearch::add_sum(double constant, std::vector<double> times) {
@@ -130,8 +128,15 @@ bool KernelSearch::advance(std::int64_t boxes, double cutoff, double gap, const 
         const auto [key, node] = heap_.pop();
         ++nodes_;
         treat(key, node, radius);
+        nodes_of_tree_[node].members.reset();
         free_.push_back(node);
     }
+}
+
+std::size_t KernelSearch::bytes() const {
+    const Node& one = nodes_of_tree_.front();
+    const std::size_t each = (one.low.capacity() + one.high.capacity()) * sizeof(double) + one.charged.capacity();
+    return heap_.bytes() + counted_.bytes() + nodes_of_tree_.capacity() * sizeof(Node) + nodes_of_tree_.size() * each;
 }
 
 // How far a past context is from a context.
@@ -636,7 +641,7 @@ void KernelSearch::treat(double key, int node, double radius) {
     if (split.axis < 0 && !space_.rules.empty()) split = space_.rules.split(space_, whole_);
     if (split.axis < 0) return;
     // Past contexts that do not count inside the ball may do so beyond it.
-    const auto members = cut ? held : std::make_shared<const std::vector<int>>(kept_);
+    const auto members = cut ? held : counted_.make(kept_);
     const double least = std::max(key, distance + way);
     if (changing_.limited() && choose(split, least, members)) return;
     Box part = whole_;

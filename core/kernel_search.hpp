@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "changing_axes.hpp"
+#include "counted.hpp"
 #include "deadline.hpp"
 #include "heap.hpp"
 #include "kernel_shape.hpp"
@@ -75,6 +76,8 @@ public:
 
     // Boxes examined so far.
     std::int64_t nodes() const { return nodes_; }
+    // About how much memory the boxes take.
+    std::size_t bytes() const;
     // No explanation is nearer; infinite where none is left.
     double bound() const;
     // The nearest explanation met so far.
@@ -149,6 +152,7 @@ private:
     Heap<int> heap_;
     std::vector<Node> nodes_of_tree_;
     std::vector<int> free_;
+    Counted counted_;
     std::int64_t nodes_ = 0;
     std::vector<double> met_;
     double met_distance_;

@@ -48,6 +48,15 @@ void Tree::push(double key, const Box& box, std::shared_ptr<const MemberSets> se
     heap.push(key, node);
 }
 
+std::size_t Tree::bytes() const {
+    const std::size_t waiting = heap.bytes() + counted_.bytes();
+    std::lock_guard lock(mutex_);
+    if (nodes_.empty()) return waiting;
+    const Node& one = nodes_.front();
+    const std::size_t each = (one.low.capacity() + one.high.capacity()) * sizeof(double) + one.charged.capacity();
+    return waiting + nodes_.capacity() * sizeof(Node) + nodes_.size() * each;
+}
+
 void Tree::load(int node, Examiner& examiner) const {
     std::lock_guard lock(mutex_);
     examiner.box.low = nodes_[node].low;
@@ -131,7 +140,7 @@ bool NeighbourWorker::treat(Tree::Entry entry, double radius, const Allowance& a
 void NeighbourWorker::add_choices(int axis, double least, double radius) {
     if (least >= radius) return;
     Box& box = examiner.box;
-    const auto sets = std::make_shared<const MemberSets>(examiner.sets);
+    const auto sets = tree_.share(examiner.sets);
     box.charged[axis] = 1;
     tree_.push(least, box, sets);
     box.charged[axis] = 0;
@@ -174,7 +183,7 @@ void NeighbourWorker::add_parts(double least, double radius) {
     if (criterion_.by_nearness() && box.narrower_than(kNarrow)) return;
     const Split split = examiner.split.axis >= 0 ? examiner.split : halves(space_, box);
     const double low = box.low[split.axis], high = box.high[split.axis];
-    const auto sets = std::make_shared<const MemberSets>(examiner.sets);
+    const auto sets = tree_.share(examiner.sets);
     const auto add = [&](double from, double to) {
         box.low[split.axis] = from;
         box.high[split.axis] = to;
@@ -209,11 +218,11 @@ void NeighbourSearch::restart() {
         whole.low[j] = space_.axes[j].lower;
         whole.high[j] = space_.axes[j].upper;
     }
-    auto sets = std::make_shared<MemberSets>();
-    sets->open.resize(space_.size());
-    std::iota(sets->open.begin(), sets->open.end(), 0);
+    MemberSets sets;
+    sets.open.resize(space_.size());
+    std::iota(sets.open.begin(), sets.open.end(), 0);
     tree_.clear();
-    tree_.push(0.0, whole, std::move(sets));
+    tree_.push(0.0, whole, tree_.share(std::move(sets)));
     nodes_ = 0;
 }
 

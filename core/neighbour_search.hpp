@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "changing_axes.hpp"
+#include "counted.hpp"
 #include "deadline.hpp"
 #include "few_changes.hpp"
 #include "neighbour_box.hpp"
@@ -28,6 +29,13 @@ public:
 
     void clear();
     void push(double key, const Box& box, std::shared_ptr<const MemberSets> sets);
+    // The members of a box, for its parts.
+    std::shared_ptr<const MemberSets> share(MemberSets sets) const {
+        const std::size_t bytes = (sets.settled.capacity() + sets.open.capacity()) * sizeof(int);
+        return counted_.make(std::move(sets), bytes);
+    }
+    // About how much memory the boxes take.
+    std::size_t bytes() const;
     // Copy a box that was taken from the heap, and its members; it keeps its place until it is forgotten.
     void load(int node, Examiner& examiner) const;
     void forget(int node);
@@ -41,6 +49,7 @@ private:
 
     std::vector<Node> nodes_;
     std::vector<int> free_;
+    Counted counted_;
     mutable std::mutex mutex_;
 };
 
@@ -118,6 +127,7 @@ public:
 
     // Boxes examined since the last restart.
     std::int64_t nodes() const { return nodes_; }
+    std::size_t bytes() const { return tree_.bytes(); }
     // Distance of the nearest box left; infinite for none.
     double bound() const;
     // The last candidate, and the nearest explanation met on the way, without proof.

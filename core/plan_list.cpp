@@ -196,7 +196,7 @@ Criterion::Excess PlanList::least(LeafView leaves, const std::vector<std::int32_
             Route route;
             // Rivals may count for a share more than they cost.
             cheapest = all_routes_->cheapest(all_routes_->sum(leaves), &route);
-            levels[0] = numbers(known_rivals_, rivals_, *all_routes_, {&route, 1}).front();
+            levels[0] = rival_of(route);
             // The decision, which has the first row, may count for less than it costs.
             const double given = sum_at(rival(0), leaves);
             if (given <= cheapest) {
@@ -265,6 +265,25 @@ std::vector<std::int32_t> PlanList::numbers(std::map<Route, std::int32_t>& known
     std::vector<std::int32_t> found;
     for (const Route& route : asked) found.push_back(known.at(route));
     return found;
+}
+
+// The row of a rival that is best somewhere; that of the decision where there is no room for another: a bound by it is
+// weaker, but holds as well.
+std::int32_t PlanList::rival_of(const Route& route) const {
+    {
+        std::lock_guard lock(mutex_);
+        if (!known_rivals_.contains(route) && !rivals_.has_room(1)) return 0;
+    }
+    return numbers(known_rivals_, rivals_, *all_routes_, {&route, 1}).front();
+}
+
+void PlanList::limit_memory(std::size_t bytes) {
+    for (PlanRows* rows : {&plans_, &rivals_, &ways_}) rows->limit(bytes / sizeof(double) / 4);
+}
+
+std::size_t PlanList::bytes() const {
+    std::lock_guard lock(mutex_);
+    return Criterion::bytes() + plans_.bytes() + rivals_.bytes() + ways_.bytes() + tolls_held_ * sizeof(double);
 }
 
 static BoxRoutes<double> with_all_digits(const Tolls& tolls, const LeafSlots& slots) {
@@ -351,7 +370,7 @@ bool PlanList::list_routes(OpenBox& open, const LeafSlots& slots, const BoxRoute
         for (const Arc& arc : arcs) plans.push_back(arc.place);
         plans[TOLLS] = hold(std::move(tolls), before);
     }
-    open.plans = std::make_shared<const std::vector<std::int32_t>>(std::move(plans));
+    open.plans = left_.make(std::move(plans));
     return true;
 }
 
@@ -485,7 +504,7 @@ bool PlanList::bound(OpenBox& open, double tau) const {
     const Bounds found = bounds(open, tau);
     if (found.plans.empty()) return false;
     if (static_cast<double>(found.plans.size()) <= WORTH_KEEPING * static_cast<double>(found.asked))
-        open.plans = std::make_shared<const std::vector<std::int32_t>>(found.plans);
+        open.plans = left_.make(found.plans);
     open.plan = found.plans[found.best];
     const double* row = plan(open.plan);
     const double* rival = this->rival(open.levels[0]);

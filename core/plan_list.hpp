@@ -49,6 +49,10 @@ public:
     }
     // Whether there are so many routes that the first box will not list them.
     bool many() const { return many_; }
+    // Leave room for about so many bytes of rows, of plans that are met on the way among others. A question whose own plans
+    // take more is asked all the same, but boxes list no further ones.
+    void limit_memory(std::size_t bytes);
+    std::size_t bytes() const override;
     std::int64_t plans() const { return plans_.count(); }
     std::int64_t rival_rows() const { return rivals_.count(); }
 
@@ -90,6 +94,7 @@ private:
     std::int32_t row_of_ways(const LeafSlots& slots, const std::vector<double>& cheapest) const;
     std::vector<std::int32_t> numbers(std::map<Route, std::int32_t>& known, PlanRows& rows, const RouteTable& routes,
                                       std::span<const Route> asked) const;
+    std::int32_t rival_of(const Route& route) const;
     const double* plan(std::int32_t z) const { return plans_[z]; }
     const double* rival(std::int32_t r) const { return rivals_[r]; }
     EtaRange attained(const TailTable& table, const Grid& grid, std::span<const std::int32_t> alive) const;

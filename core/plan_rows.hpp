@@ -24,9 +24,12 @@ public:
     std::int32_t count() const { return count_.load(std::memory_order_acquire); }
     // Whether so many further rows keep the memory of all of them within bounds.
     bool has_room(std::size_t more) const {
-        return (static_cast<std::size_t>(count()) + more) * width_ <= MOST_NUMBERS &&
-               static_cast<std::size_t>(count()) + more <= BLOCKS * EACH;
+        const std::size_t all = static_cast<std::size_t>(count()) + more;
+        return (all <= LEAST || all * width_ <= most_numbers_) && all <= BLOCKS * EACH;
     }
+    // Keep all rows together to so many numbers, but for the first few.
+    void limit(std::size_t numbers) { most_numbers_ = std::min(numbers, MOST_NUMBERS); }
+    std::size_t bytes() const { return static_cast<std::size_t>(count()) * width_ * sizeof(double); }
     const double* operator[](std::int32_t number) const {
         const auto i = static_cast<std::size_t>(number);
         return (*(*blocks_)[i / EACH])[i % EACH].get();
@@ -47,11 +50,11 @@ public:
     }
 
 private:
-    static constexpr std::size_t EACH = 512, BLOCKS = 2048, MOST_NUMBERS = 60'000'000;
+    static constexpr std::size_t EACH = 512, BLOCKS = 2048, MOST_NUMBERS = 60'000'000, LEAST = 8;
     using Block = std::array<std::unique_ptr<double[]>, EACH>;
     using Blocks = std::array<std::unique_ptr<Block>, BLOCKS>;
 
-    std::size_t width_;
+    std::size_t width_, most_numbers_ = MOST_NUMBERS;
     std::unique_ptr<Blocks> blocks_;
     std::atomic<std::int32_t> count_ = 0;
     std::mutex mutex_;

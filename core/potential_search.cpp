@@ -357,17 +357,20 @@ std::optional<PotentialSearch::Face> PotentialSearch::face() {
 void PotentialSearch::split(double key, std::int32_t plan) {
     const auto at = face();
     if (!at) return;  // a single cell
-    auto kept = std::make_shared<Kept>();
-    for (std::int32_t j = 0; j < box_.size(); ++j) kept->box.push_back(box_[j]);
-    kept->words = reach_.words();
-    kept->multiplier = potentials_.multiplier();
+    Kept own;
+    for (std::int32_t j = 0; j < box_.size(); ++j) own.box.push_back(box_[j]);
+    own.words = reach_.words();
+    own.multiplier = potentials_.multiplier();
     if (kept_numbers_ < MOST_NUMBERS) {
         const auto& potentials = potentials_.potentials();
-        kept->potentials.assign(potentials.begin(), potentials.end());
+        own.potentials.assign(potentials.begin(), potentials.end());
         kept_numbers_ += static_cast<std::int64_t>(potentials.size());
     }
-    const Interval own = box_[at->column];
-    Waiting low{kept, plan, at->column, own.low, at->cell}, high{kept, plan, at->column, at->cell + 1, own.high};
+    const std::size_t bytes = own.box.capacity() * sizeof(Interval) + own.words.capacity() * sizeof(std::uint64_t) +
+                              own.potentials.capacity() * sizeof(float);
+    const auto kept = counted_.make(std::move(own), bytes);
+    const Interval cut = box_[at->column];
+    Waiting low{kept, plan, at->column, cut.low, at->cell}, high{kept, plan, at->column, at->cell + 1, cut.high};
     if (into_depth_) {
         // The half that more trees ask for.
         if (at->to_high) std::swap(low, high);

@@ -17,6 +17,7 @@
 #include <optional>
 #include <vector>
 
+#include "counted.hpp"
 #include "deadline.hpp"
 #include "heap.hpp"
 #include "potentials.hpp"
@@ -43,6 +44,8 @@ public:
     const Cells& cells() const { return found_; }
     double distance() const { return distance_; }
     std::int64_t examined() const { return examined_; }
+    // About how much memory the boxes that wait take.
+    std::size_t bytes() const { return counted_.bytes() + heap_.bytes() + waiting_.capacity() * sizeof(Waiting); }
 
 private:
     // What the halves of a box begin with.
@@ -105,6 +108,7 @@ private:
     Heap<std::int32_t> heap_;
     std::vector<Waiting> waiting_;
     std::vector<std::int32_t> free_;  // places of those that wait no more
+    Counted counted_;                 // what they begin with
     std::int64_t examined_ = 0, halves_ = 0, kept_numbers_ = 0;
     Open dive_ = {};                          // the box to go on with,
     bool diving_ = false, into_depth_ = false;  // where there is one, and where its halves are gone into, too

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -34,13 +35,39 @@ public:
 
     SharedHeap<std::int32_t> heap;
 
-    // A new link: the box of `parent` with one column restricted.
+    // A new link: the box of `parent` with one column restricted. Whoever makes it holds it, and releases it in the end,
+    // unless it is handed on to the heap, whose taker then holds it; a parent stays as long as one of its parts does.
     std::int32_t link(std::int32_t parent, std::int32_t column, std::int32_t first, std::int32_t last, EtaRange etas) {
         std::lock_guard lock(mutex_);
         const bool whole = parent == WHOLE;
-        chain_.push_back({parent, column, {first, last}, etas, whole ? UNKNOWN : chain_[parent].levels, false,
-                          whole ? -1 : chain_[parent].note, whole ? 0 : chain_[parent].plans, -1});
-        return static_cast<std::int32_t>(chain_.size()) - 1;
+        Link made{parent, column, {first, last}, etas, whole ? UNKNOWN : chain_[parent].levels,
+                  false,  1,      -1,            whole ? nullptr : chain_[parent].note,
+                  whole ? whole_plans_ : chain_[parent].plans};
+        if (!whole) ++chain_[parent].holders;
+        if (free_.empty()) {
+            chain_.push_back(std::move(made));
+            return static_cast<std::int32_t>(chain_.size()) - 1;
+        }
+        const std::int32_t place = free_.back();
+        free_.pop_back();
+        chain_[place] = std::move(made);
+        return place;
+    }
+    // One more holds a link, and one less: what nobody holds is forgotten, and so is what it alone held.
+    void hold(std::int32_t link) {
+        std::lock_guard lock(mutex_);
+        if (link != WHOLE) ++chain_[link].holders;
+    }
+    void release(std::int32_t link) {
+        std::lock_guard lock(mutex_);
+        while (link != WHOLE && --chain_[link].holders == 0) {
+            Link& gone = chain_[link];
+            if (gone.reach >= 0) free_reaches_.push_back(gone.reach);
+            gone.note.reset();
+            gone.plans.reset();
+            free_.push_back(link);
+            link = gone.parent;
+        }
     }
 
     // The thresholds of a lone rival by which it is judged where the box of a link holds an explanation, an empty range
@@ -57,27 +84,21 @@ public:
     // What the box of a link knows about plans; a new link knows what its parent did.
     Note note(std::int32_t link) const {
         std::lock_guard lock(mutex_);
-        return link == WHOLE || chain_[link].note < 0 ? Note{} : notes_[chain_[link].note];
+        return link == WHOLE || chain_[link].note == nullptr ? Note{} : *chain_[link].note;
     }
     void set_note(std::int32_t link, const Note& note) {
         std::lock_guard lock(mutex_);
-        chain_[link].note = static_cast<std::int32_t>(notes_.size());
-        notes_.push_back(note);
+        chain_[link].note = std::make_shared<const Note>(note);
     }
 
     // What is left of a set of plans in the box of a link; a new link knows what its parent did.
     PlansLeft plans(std::int32_t link) const {
         std::lock_guard lock(mutex_);
-        return plans_[link == WHOLE ? 0 : static_cast<std::size_t>(chain_[link].plans)];
+        return link == WHOLE ? whole_plans_ : chain_[link].plans;
     }
     void set_plans(std::int32_t link, PlansLeft plans) {
         std::lock_guard lock(mutex_);
-        if (link == WHOLE) {
-            plans_[0] = std::move(plans);
-            return;
-        }
-        chain_[link].plans = static_cast<std::int32_t>(plans_.size());
-        plans_.push_back(std::move(plans));
+        (link == WHOLE ? whole_plans_ : chain_[link].plans) = std::move(plans);
     }
 
     // Keep the leaves that a waiting box may meet, a bit for each, as long as there is room for it.
@@ -85,9 +106,9 @@ public:
         std::lock_guard lock(mutex_);
         if (link == WHOLE) return;
         std::int32_t& at = chain_[link].reach;
-        if (at < 0 && !free_.empty()) {
-            at = free_.back();
-            free_.pop_back();
+        if (at < 0 && !free_reaches_.empty()) {
+            at = free_reaches_.back();
+            free_reaches_.pop_back();
         } else if (at < 0 && (reaches_.size() + 1) * words.size() <= MOST_WORDS) {
             at = static_cast<std::int32_t>(reaches_.size());
             reaches_.emplace_back();
@@ -99,7 +120,7 @@ public:
         std::lock_guard lock(mutex_);
         if (link == WHOLE || chain_[link].reach < 0) return false;
         words.swap(reaches_[static_cast<std::size_t>(chain_[link].reach)]);
-        free_.push_back(chain_[link].reach);
+        free_reaches_.push_back(chain_[link].reach);
         chain_[link].reach = -1;
         return true;
     }
@@ -113,7 +134,23 @@ public:
         return true;
     }
 
-    bool has(std::int32_t link) const { return link >= WHOLE && link < static_cast<std::int32_t>(chain_.size()); }
+    bool has(std::int32_t link) const {
+        return link == WHOLE ||
+               (link >= 0 && link < static_cast<std::int32_t>(chain_.size()) && chain_[link].holders > 0);
+    }
+    // Links that somebody holds.
+    std::size_t links() const {
+        std::lock_guard lock(mutex_);
+        return chain_.size() - free_.size();
+    }
+    // About how much memory the boxes take, apart from the plans that they have left: see Criterion::bytes.
+    std::size_t bytes() const {
+        const std::size_t waiting = heap.bytes();
+        std::lock_guard lock(mutex_);
+        std::size_t words = 0;
+        if (!reaches_.empty()) words = reaches_.size() * reaches_.front().capacity();
+        return waiting + chain_.capacity() * (sizeof(Link) + sizeof(Note)) + words * sizeof(std::uint64_t);
+    }
     // The columns that a link and those before it restrict.
     std::vector<std::int32_t> columns_of(std::int32_t link) const {
         std::vector<std::int32_t> columns;
@@ -146,16 +183,17 @@ private:
         Interval cells;
         EtaRange etas, levels;
         bool strong;
-        std::int32_t note;   // -1 for none
-        std::int32_t plans;  // which of `plans_`
-        std::int32_t reach;  // which of `reaches_`, -1 for none
+        std::int32_t holders;  // who works on it or has it wait, and its parts
+        std::int32_t reach;    // which of `reaches_`, -1 for none
+        std::shared_ptr<const Note> note;
+        PlansLeft plans;
     };
 
     std::vector<Link> chain_;
-    std::vector<Note> notes_;
-    std::vector<PlansLeft> plans_ = {nullptr};  // the first ones are those of the whole space
+    std::vector<std::int32_t> free_;  // places in the chain that nobody holds
+    PlansLeft whole_plans_;
     std::vector<std::vector<std::uint64_t>> reaches_;
-    std::vector<std::int32_t> free_;  // those of `reaches_` that no box needs any more
+    std::vector<std::int32_t> free_reaches_;  // those of `reaches_` that no box needs any more
     mutable std::mutex mutex_;
 };
 

@@ -57,6 +57,10 @@ public:
         std::lock_guard lock(mutex_);
         return !heap_.empty() && key > heap_.top().key;
     }
+    std::size_t bytes() const {
+        std::lock_guard lock(mutex_);
+        return heap_.bytes();
+    }
     bool empty() const {
         std::lock_guard lock(mutex_);
         return heap_.empty();

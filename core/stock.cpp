@@ -341,7 +341,7 @@ void StockCriterion::narrow(OpenBox& open, const std::vector<double>& here) cons
         ranges[2 * j] = first;
         ranges[2 * j + 1] = last;
     }
-    if (smaller || !open.plans) open.plans = std::make_shared<const std::vector<std::int32_t>>(std::move(ranges));
+    if (smaller || !open.plans) open.plans = left_.make(std::move(ranges));
 }
 
 void StockCriterion::lean(OpenBox& open) const {

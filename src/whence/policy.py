@@ -88,6 +88,7 @@ class Policy(Decider):
         engine: str = "auto",
         time_limit: float | None = None,
         node_limit: int | None = None,
+        memory_limit: int | None = None,
         tolerance: float = 1e-6,
         separation: float = 1e-6,
         threads: int | None = None,
@@ -150,6 +151,9 @@ class Policy(Decider):
             The native search (auto), or the integer program of the paper.
         time_limit, node_limit : float, int, optional
             When to stop with the best found so far and a bound.
+        memory_limit : int, optional
+            Bytes that the search may take before it stops in the same way; half of the machine's memory, at most 4 GB,
+            where left out.
         tolerance : float
             Costs count as equal within this share of the alternative's largest sample cost.
         separation : float
@@ -195,6 +199,7 @@ class Policy(Decider):
             engine=engine,
             time_limit=time_limit,
             node_limit=node_limit,
+            memory_limit=memory_limit,
             tolerance=tolerance,
             separation=separation,
             threads=threads,
@@ -248,8 +253,8 @@ class Policy(Decider):
             What an earlier call about the same contexts returned. Its explanations are kept, and only the rows that
             have an error are asked again: those that were left when a cluster was lost, or whose worker died.
         **options
-            As in :meth:`explain`, for all rows: kind, within, fixed, bounds, engine, time_limit, node_limit, tolerance,
-            separation, and the options of the engine. Limits are for each row.
+            As in :meth:`explain`, for all rows: kind, within, fixed, bounds, engine, time_limit, node_limit,
+            memory_limit, tolerance, separation, and the options of the engine. Limits are for each row.
 
         Returns
         -------

@@ -7,9 +7,11 @@ what the two plans cost under each past observation, and a way to ask for a bett
 from __future__ import annotations
 
 import math
+import os
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -46,6 +48,32 @@ class Progress:
     refits: int | None = None
 
 
+#: Bytes that a search takes at most where nothing else is said.
+MOST_MEMORY = 4 * 2**30
+
+
+@cache
+def usual_memory_limit() -> int:
+    """Return half of the machine's memory in bytes, at most 4 GB."""
+    try:
+        whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # not known on this system
+        return MOST_MEMORY
+    return min(MOST_MEMORY, whole // 2)
+
+
+def memory_words(memory: int) -> str:
+    """Say how much memory that is.
+
+    >>> memory_words(2**30), memory_words(200_000_000), memory_words(1500)
+    ('1.1 GB', '200 MB', '1.5 kB')
+    """
+    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if memory >= size:
+            return f"{memory / size:.3g} {unit}" if memory < 10 * size else f"{memory / size:.0f} {unit}"
+    return f"{memory} bytes"
+
+
 @dataclass
 class Limits:
     """When a search must stop, and whom it tells how far it has come."""
@@ -53,9 +81,13 @@ class Limits:
     time_limit: float | None = None
     node_limit: int | None = None
     on_progress: Callable[[Progress], Any] | None = None
+    #: Bytes that a search may take; None for `usual_memory_limit`.
+    memory_limit: int | None = None
     started: float = field(default_factory=time.perf_counter)
     #: Seconds set aside for the last check of an absolute answer, which solves the decision problem once more.
     reserve: float = 0.0
+    #: Whether the search had to stop because its boxes took too much memory.
+    full: bool = False
 
     def __post_init__(self) -> None:
         # Searches count in whole boxes: 2.5 of them are over after the third.
@@ -74,11 +106,25 @@ class Limits:
             return np.inf
         return self.time_limit - min(self.reserve, 0.5 * self.time_limit) - self.seconds
 
-    def reached(self, nodes: int, distance: float, bound: float) -> Status | None:
-        """The status to stop with, or None to go on; reports progress on the way."""
+    @property
+    def memory(self) -> int:
+        """Bytes that the search may take."""
+        return usual_memory_limit() if self.memory_limit is None else int(self.memory_limit)
+
+    @property
+    def note(self) -> str:
+        """Which limit ended the search, where that was not time or nodes."""
+        return f"the search had used its memory of {memory_words(self.memory)}" if self.full else ""
+
+    def reached(self, nodes: int, distance: float, bound: float, memory: int = 0) -> Status | None:
+        """The status to stop with, or None to go on; reports progress on the way.
+
+        The contract has one status for all limits: where it was the memory, `full` and `note` say so.
+        """
         if self.on_progress is not None and (self.on_progress(Progress(nodes, distance, bound, self.seconds)) is False):
             return "interrupted"
-        if self.remaining <= 0 or (self.node_limit is not None and nodes >= self.node_limit):
+        self.full = memory > self.memory
+        if self.full or self.remaining <= 0 or (self.node_limit is not None and nodes >= self.node_limit):
             return "time_limit"
         return None
 
@@ -190,7 +236,8 @@ class Question:
 
     def with_time(self, seconds: float | None) -> Question:
         """The same question with a clock of its own."""
-        return replace(self, limits=Limits(seconds, None, self.limits.on_progress))
+        limits = Limits(seconds, None, self.limits.on_progress, self.limits.memory_limit)
+        return replace(self, limits=limits)
 
     def holds(self, weights: Floats) -> bool:
         """Whether the alternative costs no more than the decision here, `within` and `margin` included."""
@@ -230,7 +277,7 @@ class Answer:
         Lower and upper corner of a box around `point` in which every context is as good an answer, so that numbers
         may be rounded within it.
     note : str
-        How it was proved, where that is worth a word.
+        How it was proved, or which limit ended the search, where that is worth a word.
     """
 
     status: Status
@@ -247,12 +294,14 @@ def nearest_of(answers: Iterable[Answer]) -> Answer:
     """What several answers say together, where a context may answer any one of their questions."""
     best = Answer("none", None, np.inf, np.inf)
     stopped: Status | None = None
+    note = ""
     bound, nodes, cuts = np.inf, 0, 0
     for one in answers:
         nodes, cuts, bound = nodes + one.nodes, cuts + one.cuts, min(bound, one.bound)
         if one.status in ("time_limit", "interrupted"):
-            stopped = one.status
+            stopped, note = one.status, one.note
         if one.distance < best.distance:
             best = one
     status: Status = stopped or ("none" if best.point is None else "optimal")
-    return replace(best, status=status, bound=min(bound, best.distance), nodes=nodes, cuts=cuts)
+    note = note if stopped else best.note
+    return replace(best, status=status, bound=min(bound, best.distance), nodes=nodes, cuts=cuts, note=note)

@@ -185,6 +185,16 @@ def test_time_limit_is_exit_code_four(small: Path) -> None:
     assert run("explain", small, "-c", "3", "-i", "rolls=20, cakes=30").exit_code == 4
 
 
+def test_so_is_a_memory_limit(small: Path) -> None:
+    """What ended the search is said."""
+    asked = ("explain", small, "-c", "3", "-i", "rolls=20, cakes=30", "--kind", "absolute", "--no-holds")
+    told = run(*asked, "--memory-limit", "10")
+    assert told.exit_code == 4, told.output
+    assert "the search had used its memory of 10 bytes" in " ".join(told.output.split())
+    small.write_text(PROJECT.replace("time_limit = 30", "memory_limit = 10"), "utf-8")
+    assert run(*asked).exit_code == 4
+
+
 def test_bounds_and_fixed_features_reach_the_policy(small: Path) -> None:
     """What the command line allows is what `Policy.explain` allows."""
     arguments = ("explain", small, "-c", "3", "-i", "rolls=20, cakes=30", "--json")

@@ -78,3 +78,37 @@ def test_links_that_do_not_exist_are_refused() -> None:
         queue.wait(0.0, 0)
     with pytest.raises(ValueError, match="link"):
         queue.link(3, 0, 0, 1)
+
+
+def test_what_nobody_holds_is_forgotten() -> None:
+    """A box that is done with makes room, and so does all that only led to it; what a part still needs stays."""
+    queue = _core.Queue()
+    first = queue.link(-1, 0, 0, 5)
+    left, right = queue.link(first, 1, 0, 2), queue.link(first, 1, 3, 5)
+    queue.release(first)
+    assert queue.links == 3
+    queue.release(left)
+    assert queue.links == 2
+    with pytest.raises(ValueError, match="link"):
+        queue.wait(0.0, left)
+    queue.hold(right)
+    queue.release(right)
+    assert queue.links == 2
+    queue.release(right)
+    assert queue.links == 0
+
+
+def test_memory_is_that_of_the_boxes_that_wait() -> None:
+    """A chain of a hundred thousand boxes, one after the other, takes no more than a few."""
+    queue = _core.Queue()
+    link = queue.link(-1, 0, 0, 9)
+    for number in range(100_000):
+        far, near = queue.link(link, 0, 0, 3), queue.link(link, 0, 4, 9)
+        queue.release(link)
+        queue.release(near)
+        link = far
+        if number % 100 == 0:
+            queue.release(link)
+            link = queue.link(-1, 0, 0, 9)
+    assert queue.links < 250
+    assert queue.bytes < 100_000

@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 __all__ = ["recomputed", "request_of"]
 
 #: The parts of a question that say only how hard to try, and whom to tell.
-EFFORT = ("engine", "time_limit", "node_limit", "threads", "options", "on_progress", "on_nearest", "rule")
+EFFORT = (
+    "engine", "time_limit", "node_limit", "memory_limit", "threads", "options", "on_progress", "on_nearest", "rule",
+)  # fmt: skip
 
 
 def recomputed(said: Explanation, policy: Policy) -> tuple[Explanation, list[str]]:

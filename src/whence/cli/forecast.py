@@ -21,7 +21,7 @@ _asking = functools.partial(
     asking, without=("kind", "within", "margin", "holds", "no_holds", "confidence", "refits", "engine")
 )
 #: What a project, or the command line, may say of the context that is looked for.
-ASKED = ("fixed", "bounds", "plausible", "max_changes", "time_limit", "threads")
+ASKED = ("fixed", "bounds", "plausible", "max_changes", "time_limit", "memory_limit", "threads")
 
 
 @_asking

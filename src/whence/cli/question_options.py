@@ -88,6 +88,7 @@ class QuestionOptions:
         _option("The values a feature may take: temp=0:20 or day=Saturday|Sunday; may be repeated.", "BOUND"),
     ] = None
     time_limit: Annotated[float | None, _option("Stop after this many seconds.", "SECONDS")] = None
+    memory_limit: Annotated[int | None, _option("Stop where the search takes more bytes.", "BYTES", min=1)] = None
     engine: Annotated[str | None, _option("The native search, or the integer program.", "|".join(engine_names()))] = (
         None
     )

@@ -40,6 +40,7 @@ LIMITS: Mapping[str, Rule] = {
     "max_changes": whole(1).or_none(", or None"),
     "time_limit": POSITIVE.or_none(),
     "node_limit": POSITIVE.or_none(),
+    "memory_limit": POSITIVE.or_none(),
     "tolerance": at_least(0),
     "threads": THREADS.or_none(", or None"),
     "on_progress": FUNCTION.or_none(),
@@ -80,6 +81,7 @@ class Request:
     engine: str = "auto"
     time_limit: float | None = None
     node_limit: int | None = None
+    memory_limit: int | None = None
     tolerance: float = 1e-6
     separation: float = 1e-6
     threads: int | None = None
@@ -186,9 +188,10 @@ class Request:
         # Who is told, and what else is found out about the answer, is no part of the question.
         for name in ("context", "instead", "on_progress", "on_nearest", "rule"):
             del said[name]
-        if self.max_changes is None:
-            # Documents of questions that do not limit the changes stay as they were.
-            del said["max_changes"]
+        for name in ("max_changes", "memory_limit"):
+            # Documents of questions that do not limit these stay as they were.
+            if said[name] is None:
+                del said[name]
         said["relations"] = list(relation_texts(self.relations))
         if not said["relations"]:
             del said["relations"]

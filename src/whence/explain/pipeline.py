@@ -66,7 +66,7 @@ def explain(
         request = replace(with_margin(request, plans), decision=named(policy, request.decision))
     engine = request.answerer
     search = search or engine.answer
-    limits = Limits(request.time_limit, request.node_limit, request.on_progress)
+    limits = Limits(request.time_limit, request.node_limit, request.on_progress, request.memory_limit)
     initial = policy.schema_.row(request.context)
     decided = policy.decision_in(initial)
     request, plan, costs = _compared(policy, request, plans, decided, initial)
@@ -317,7 +317,7 @@ def _without_restrictions(
     if free.same_as(question.space) or explanation.note or question.limits.remaining <= 0:
         return explanation
     left = question.limits.remaining
-    limits = Limits(None if np.isinf(left) else left, request.node_limit, request.on_progress)
+    limits = Limits(None if np.isinf(left) else left, request.node_limit, request.on_progress, request.memory_limit)
     limits.reserve = question.limits.reserve
     wider = replace(question, space=free, weights=weights_for(policy, explanation.initial), limits=limits)
     wider, answer = nearest_filled(policy, request, explanation.initial, wider, search, restricted=False)

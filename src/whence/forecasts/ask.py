@@ -40,6 +40,7 @@ class CrossingRequest:
     max_changes: int | None = None
     time_limit: float | None = None
     node_limit: int | None = None
+    memory_limit: int | None = None
     tolerance: float = 1e-6
     threads: int | None = None
     on_progress: Callable[[Progress], Any] | None = None
@@ -88,7 +89,7 @@ class CrossingRequest:
 
 def explain(ensemble: Forecaster, request: CrossingRequest) -> Crossing:
     """The nearest context in which the forecast lies where it was asked to."""
-    limits = Limits(request.time_limit, request.node_limit, request.on_progress)
+    limits = Limits(request.time_limit, request.node_limit, request.on_progress, request.memory_limit)
     schema = ensemble.schema_
     initial = schema.row(request.context)
     summed = ensemble.summed(initial)
@@ -161,7 +162,7 @@ def explain(ensemble: Forecaster, request: CrossingRequest) -> Crossing:
     free = schema.space(initial, restricted=False, relations=related)
     if found.status == "none" and not free.same_as(space) and limits.remaining > 0:
         left = None if np.isinf(limits.remaining) else limits.remaining
-        inner = answered(False, Limits(left, request.node_limit, request.on_progress))
+        inner = answered(False, Limits(left, request.node_limit, request.on_progress, request.memory_limit))
         blocking = []
         if inner.context is not None:
             point = schema.encode_row(inner.context)

@@ -206,6 +206,7 @@ class Ensemble:
         max_changes: int | None = None,
         time_limit: float | None = None,
         node_limit: int | None = None,
+        memory_limit: int | None = None,
         tolerance: float = 1e-6,
         threads: int | None = None,
         on_progress: Callable[[Progress], Any] | None = None,
@@ -235,6 +236,9 @@ class Ensemble:
             How many features may change at most; a category counts as one.
         time_limit, node_limit : float, int, optional
             When to stop with the best found so far and a bound.
+        memory_limit : int, optional
+            Bytes that the search may take before it stops in the same way; half of the machine's memory, at most 4 GB,
+            where left out.
         tolerance : float
             A forecast counts as within the limits if it misses them by at most this share of the largest one in the
             history. Where the model has a link, such as log-odds, that is a share of what stands behind it.
@@ -259,6 +263,7 @@ class Ensemble:
             max_changes=max_changes,
             time_limit=time_limit,
             node_limit=node_limit,
+            memory_limit=memory_limit,
             tolerance=tolerance,
             threads=threads,
             on_progress=on_progress,

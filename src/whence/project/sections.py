@@ -129,6 +129,7 @@ class ExplainDefaults:
     kind: Kind = "relative"
     within: float = 0.0
     time_limit: float | None = None
+    memory_limit: int | None = None
     fixed: tuple[str, ...] = ()
     engine: str = "auto"
     threads: int | None = None
@@ -188,7 +189,8 @@ def read_explain_defaults(explain: Section, features: Collection[str]) -> Explai
     for name in fixed:
         if features and name not in features:
             explain.error("fixed", f"names {name!r}, which is not a feature.{nearest(name, features)}")
-    limit, margin = explain.take("time_limit", POSITIVE), explain.take("margin", MARGIN)
+    limit, memory = explain.take("time_limit", POSITIVE), explain.take("memory_limit", POSITIVE)
+    margin = explain.take("margin", MARGIN)
     confidence, holds = float(explain.take("confidence", ERRORS, 0.0)), explain.take("holds", HOLDS)
     if confidence and holds:
         explain.error("confidence", "must not be given with 'holds', which looks for the confidence by itself.")
@@ -196,6 +198,7 @@ def read_explain_defaults(explain: Section, features: Collection[str]) -> Explai
         kind=explain.take("kind", one_of("relative", "absolute"), "relative"),
         within=float(explain.take("within", PART, 0.0)),
         time_limit=None if limit is None else float(limit),
+        memory_limit=None if memory is None else int(memory),
         fixed=tuple(fixed),
         engine=explain.take("engine", one_of(*engine_names()), "auto"),
         threads=explain.take("threads", THREADS),

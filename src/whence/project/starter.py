@@ -184,6 +184,7 @@ kind = "expectation"
 # kind = "relative"    # better than the decision, or "absolute": best of all plans
 # within = 0.02        # absolute only: within 2 % of the best is good enough
 # time_limit = 60      # seconds
+# memory_limit = 2_000_000_000  # bytes; half of the machine's memory by default, at most 4 GB
 # margin = 0.05        # cheaper by at least 5 %, or "10 cost": by an amount
 # holds = 0.9          # also where it holds in 9 of 10 refits of the forest; false: only the nearest
 # plausible = 0.1      # not among the tenth of the least usual contexts

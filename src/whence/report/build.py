@@ -37,7 +37,7 @@ __all__ = ["changes_of", "document_digest", "document_of", "question_digest", "r
 #: What an explanation and its report have in common.
 SAME = ("status", "kind", "risk", "risk_words", "kinds", "units", "cost_unit", "outcomes", "engine", "note")
 #: The parts of a question that say how hard to try, not what is asked.
-EFFORT = ("engine", "time_limit", "node_limit", "threads")
+EFFORT = ("engine", "time_limit", "node_limit", "memory_limit", "threads")
 
 
 def report_of(explanation: Explanation) -> Report:

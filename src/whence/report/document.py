@@ -398,7 +398,7 @@ class Report(Struct, frozen=True, kw_only=True, omit_defaults=True):
     forecast: Annotated[ForecastEntry | None, about("The forecasts, where the policy makes them.")] = None
     tolerance: Annotated[Amount, about("Costs that differ by no more than this count as equal.")]
     separation: Annotated[Amount | None, about("Least gap between the last neighbour's distance and the next.")]
-    note: Annotated[str, about("Why there is none, where the reason is known.")]
+    note: Annotated[str, about("Why there is none, or that the memory ended the search, where it is known.")]
     blocking: Annotated[list[str], about("Features whose restrictions rule out every explanation.")]
     unrestricted: Annotated[Report | None, about("The explanation without restrictions, where they rule out any.")]
     among: Annotated[str, about("Of a question about a set of plans: what one of them is called.")] = ""

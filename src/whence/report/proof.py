@@ -29,6 +29,8 @@ def certainty(report: Report) -> str:
         said = f"Proved nearest{by}, at distance {distance}: no nearer context would do."
     else:
         when = f"within {spent}" if report.status == "time_limit" else f"before the search was stopped at {spent}"
+        if report.note:
+            when = f"until {report.note}, after {spent},"
         open_ = "whether there is a nearer one is open" if found else "whether there is one is open"
         best = f"Nearest found {when}, at distance {distance}" if found else f"None found {when}"
         if proved <= 0.0:

@@ -9,6 +9,7 @@ continuum of plans, a frontier may hand out more points than those that satisfy 
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
@@ -34,6 +35,11 @@ class Frontier(Protocol):
     @property
     def nodes(self) -> int:
         """Boxes examined so far."""
+        ...
+
+    @property
+    def memory(self) -> int:
+        """Bytes that boxes and what was learned on the way take, about."""
         ...
 
     @property
@@ -124,7 +130,7 @@ class _Search:
         if point is None or limits.node_limit is not None or limits.seconds - self.told > SLICE:
             # Candidates may follow each other quickly.
             self.told = limits.seconds
-            stop = limits.reached(frontier.nodes, self.cutoff, min(frontier.bound, self.cutoff))
+            stop = limits.reached(frontier.nodes, self.cutoff, min(frontier.bound, self.cutoff), frontier.memory)
             if stop is not None:
                 return self.stopped(stop)
         if point is None:
@@ -148,7 +154,8 @@ class _Search:
 
     def stopped(self, status: Status) -> Answer:
         """What is known when the search has to stop."""
-        return self._answer(status, self.best, self.cutoff, min(self.frontier.bound, self.cutoff))
+        answer = self._answer(status, self.best, self.cutoff, min(self.frontier.bound, self.cutoff))
+        return replace(answer, note=self.question.limits.note)
 
     def _stands(self, point: Floats) -> bool:
         """Whether a context that satisfies all cuts is an explanation; otherwise the better plan becomes a cut."""

@@ -20,6 +20,11 @@ class Around:
         return self.inner.nodes
 
     @property
+    def memory(self) -> int:
+        """Bytes that boxes and what was learned on the way take, about."""
+        return self.inner.memory
+
+    @property
     def bound(self) -> float:
         """No context that satisfies all cuts lies nearer."""
         return self.inner.bound

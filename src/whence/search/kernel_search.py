@@ -108,6 +108,11 @@ class KernelFrontier:
         self.seeds = Seeds(self.layout.axes, self.search, None if question.few is None else question.few.most)
 
     @property
+    def memory(self) -> int:
+        """Bytes that boxes and what was learned on the way take, about."""
+        return self.search.bytes
+
+    @property
     def nodes(self) -> int:
         """Boxes examined so far."""
         return self.search.nodes

@@ -12,7 +12,7 @@ from whence.forecasts.explainer import Ensemble, limits_of
 from whence.report.forecast_pages import certificate, shown_changes
 from whence.web import wire as models
 from whence.web.explain_jobs import time_limit_of
-from whence.web.messages import Asked
+from whence.web.messages import MEMORY, Asked
 from whence.web.scenes import Scene
 from whence.web.settings import ServerSettings
 
@@ -61,6 +61,7 @@ def answer_of_forecast(scene: Scene, asked: Asked, on_progress: Callable[..., bo
         fixed=asked.fixed,
         bounds=scene.bounds_of(asked.bounds),
         time_limit=asked.time_limit,
+        memory_limit=MEMORY,
         threads=asked.threads,
         on_progress=on_progress,
         **asked.conditions,

@@ -14,6 +14,10 @@ _HEADER = struct.Struct(">Q")
 header_size = _HEADER.size
 
 
+#: Bytes that a search of a worker may take: several work beside each other.
+MEMORY = 2**30
+
+
 @dataclass(frozen=True)
 class Asked:
     """A question as plain data, already found to be well-formed."""

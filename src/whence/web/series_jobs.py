@@ -37,7 +37,7 @@ from whence.web.jobs import (
     submitted,
     taken_away,
 )
-from whence.web.messages import Answered, Asked
+from whence.web.messages import MEMORY, Answered, Asked
 from whence.web.pool import Job
 from whence.web.scenes import Scene
 from whence.web.settings import ServerSettings
@@ -199,6 +199,7 @@ def put(ask: Callable[..., Any], scene: Scene, asked: Asked, **more: Any) -> Any
         bounds=scene.bounds_of(asked.bounds),
         engine=scene.engine,
         time_limit=asked.time_limit,
+        memory_limit=MEMORY,
         threads=asked.threads,
         **asked.conditions,
         **more,

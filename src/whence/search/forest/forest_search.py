@@ -138,6 +138,11 @@ class ForestFrontier:
         """Boxes examined so far."""
         return self.examined_before + self.search.examined
 
+    @property
+    def memory(self) -> int:
+        """Bytes that boxes and what was learned on the way take, about."""
+        return self.search.bytes
+
     def cut(self, rival: Floats) -> None:
         """Ask that the alternative cost no more than `rival`."""
         if self.given:

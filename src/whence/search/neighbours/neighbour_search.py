@@ -76,6 +76,11 @@ class NeighbourFrontier:
         #: The point handed out last.
         self.shown: Floats | None = None
 
+    @property
+    def memory(self) -> int:
+        """Bytes that boxes and what was learned on the way take, about."""
+        return self.search.bytes
+
     def start_at(self, proved: float) -> None:
         """Nothing nearer is an explanation: the first ball is a little larger."""
         self.bound = proved

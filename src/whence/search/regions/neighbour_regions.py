@@ -198,7 +198,7 @@ class _Grower:
             within=0.0,
             margin=(0.0, 0.0),
             tau=self.tau,
-            limits=Limits(own, limits.node_limit, limits.on_progress),
+            limits=Limits(own, limits.node_limit, limits.on_progress, limits.memory_limit),
         )
         answer = knn.explain(exchanged)
         self.nodes += answer.nodes

@@ -43,7 +43,7 @@ def looked_through(search: _core.ForestSearch, limits: Limits, nodes: int) -> tu
     """
     bound, reached = 0.0, False
     while not reached and bound < np.inf:
-        if limits.reached(nodes + search.examined, np.inf, 0.0) is not None:
+        if limits.reached(nodes + search.examined, np.inf, 0.0, search.bytes) is not None:
             break
         sharp = search.examined >= PATIENCE
         boxes = SLICE if sharp else PATIENCE

@@ -99,6 +99,11 @@ class SolvedBoxes:
 
     # ---- what the driver asks ------------------------------------------------------------------------------------
 
+    @property
+    def memory(self) -> int:
+        """Bytes that the boxes take, about."""
+        return self.queue.bytes
+
     def cut(self, rival: Floats) -> None:
         """Every box has a rival of its own."""
 
@@ -125,8 +130,10 @@ class SolvedBoxes:
                 try:
                     found = self._examine(key, link, cutoff)
                 except OutOfTime:
-                    self.queue.wait(key, link)
+                    self._wait(key, link)
                     raise
+                finally:
+                    self.queue.release(link)
                 if found is not None or self.known is not None:
                     return found
         return None
@@ -182,7 +189,7 @@ class SolvedBoxes:
             return None
         near, cells = box.project()
         if near > key:
-            self.queue.wait(near, link)
+            self._wait(near, link)
             return None
         if np.isfinite(cutoff) and not box.tighten(cells, cutoff - near):
             return None
@@ -191,7 +198,7 @@ class SolvedBoxes:
         if not barred and self._plausible(cells) and self._holds(leaves):
             point = self._point(cells)
             if self.rows is None or self.rows.keeps_rows(point):
-                self.queue.wait(key, link)
+                self._wait(key, link)
                 return point
             # The region in which all trees have these leaves is done with, whatever its nearest point is.
             self.known = self._keeping_rows(cells)
@@ -207,6 +214,11 @@ class SolvedBoxes:
         if face is not None:
             self._split(box, link, key, *face)
         return None
+
+    def _wait(self, key: float, link: int) -> None:
+        """Put a box back whose turn is not over: whoever took it releases it all the same."""
+        self.queue.hold(link)
+        self.queue.wait(key, link)
 
     def _leaves(self, cells: Ints) -> Ints:
         """The leaves of the forest; those of further trees come after them."""
@@ -232,6 +244,8 @@ class SolvedBoxes:
             child = self.queue.link(link, column, first, last)
             if self.queue.rebuild(child, half):
                 self.queue.wait(max(key, half.project()[0]), child)
+            else:
+                self.queue.release(child)
 
     def _beyond(self, reached: Ints, leaves: Ints, tau: float) -> bool:
         """Whether the trees that are decided, solved together, put the whole box beyond what is asked."""
@@ -256,7 +270,8 @@ class SolvedBoxes:
         if self._criterion is not None and self._static:
             return self._criterion
         criterion = _core.MeanCriterion(self.kept.leaves)
-        criterion.add_rival(np.ascontiguousarray(self._priced - self._rival(leaves)))
+        # Leaves that no allowed context meets have no price; nor do they count.
+        criterion.add_rival(np.nan_to_num(self._priced - self._rival(leaves), nan=0.0))
         self._criterion = criterion
         return criterion
 

@@ -27,6 +27,11 @@ class OneByOne:
         """Boxes examined so far."""
         return sum(one.nodes for one in self.each)
 
+    @property
+    def memory(self) -> int:
+        """Bytes that boxes and what was learned on the way take, about."""
+        return sum(one.memory for one in self.each)
+
     def _bound(self, i: int) -> float:
         met = self.met[i]
         return self.each[i].bound if met is None else self.question.space.distance(met)

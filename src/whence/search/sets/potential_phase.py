@@ -75,6 +75,11 @@ class PlanByPlan:
         )
 
     @property
+    def memory(self) -> int:
+        """Bytes that boxes and what was learned on the way take, about."""
+        return self.together.memory + (0 if self.apart is None else self.apart.bytes)
+
+    @property
     def nodes(self) -> int:
         """Boxes examined so far."""
         return self.together.nodes + (0 if self.apart is None else self.apart.examined)

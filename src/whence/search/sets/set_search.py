@@ -266,7 +266,7 @@ def list_criterion(
     None where its table would be too large. Under CVaR it is about contexts with `alive` leaves, which are those of all
     allowed contexts where none are given.
     """
-    criterion, tail = _core.PlanList(kept.leaves), question.risk.tail
+    criterion, tail = _plan_list(question, kept), question.risk.tail
     if tail is None:
         criterion.add_rivals(row_of_plans(kept, rivals))
         criterion.add_plans(row_of_plans(kept, plans))
@@ -284,6 +284,13 @@ def list_criterion(
         if criterion.plans * kept.leaves > TABLE_LIMIT or question.limits.remaining <= 0:
             return None
     return criterion
+
+
+def _plan_list(question: Question, kept: KeptGrid) -> _core.PlanList:
+    """Return a list without plans yet, whose rows keep to the memory that the question may take."""
+    made = _core.PlanList(kept.leaves)
+    made.limit_memory(question.limits.memory)
+    return made
 
 
 def _worth(question: Question, kept: KeptGrid, most: int) -> Floats | None:
@@ -319,7 +326,7 @@ def _route_criterion(
     if max(max(one.costs.shape[1], one.nodes) for one in networks) * kept.leaves > TABLE_LIMIT:
         return None
     tables = [_route_table(kept, one) for one in networks]
-    criterion = _core.PlanList(kept.leaves)
+    criterion = _plan_list(question, kept)
     criterion.add_rivals(leaf_means(kept, question.rival_decision)[None, :])
     criterion.set_routes(tables[0], tables[1] if len(tables) > 1 else None)
     return criterion
