@@ -16,7 +16,7 @@ DAY := $(or $(WHENCE_TEST_DAY),$(shell expr $$(date +%s) / 86400))
 STALE := $(shell [ -e .venv/.home ] && { [ "$$(cat .venv/.home)" = "$$(pwd)" ] && .venv/bin/python -c "" 2>/dev/null || echo FORCE; })
 
 # What the compiled core is made of. With the tools of development it is built again by itself, when it is imported.
-CORE := CMakeLists.txt $(wildcard core/*.cpp core/*.hpp)
+CORE := CMakeLists.txt $(wildcard core/*/*.cpp core/*/*.hpp)
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-15s %s\n", $$1, $$2 }'

@@ -24,7 +24,7 @@ def _rebuild_if_stale(package):  # type: ignore[no-untyped-def]
     built = [file.stat().st_mtime for suffix in ("so", "pyd") for file in Path(package).glob(f"_core.*.{suffix}")]
     if not script.is_file() or os.environ.get("WHENCE_NO_REBUILD"):
         return
-    sources = [root / "CMakeLists.txt", *(root / "core").glob("*.?pp")]
+    sources = [root / "CMakeLists.txt", *(root / "core").rglob("*.?pp")]
     if built and max(source.stat().st_mtime for source in sources) <= max(built):
         return
     import subprocess

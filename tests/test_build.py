@@ -31,7 +31,7 @@ def tree(folder: Path) -> Path:
     """A repository with one source of the core and a core that was built from it."""
     for name, text in {
         "CMakeLists.txt": "",
-        "core/heap.hpp": "",
+        "core/base/heap.hpp": "",
         "scripts/build_core.py": BUILD,
         "src/whence/__init__.py": "",
         "src/whence/_core.py": "built = False",
@@ -61,7 +61,7 @@ def test_a_core_that_is_newer_than_its_sources_is_left_alone(tmp_path: Path) -> 
 
 def test_a_changed_source_is_built_before_the_import(tmp_path: Path) -> None:
     """Whichever tree is imported, it is its own core that is built, and that is said in one line."""
-    os.utime(tree(tmp_path) / "core" / "heap.hpp", (2.1e9, 2.1e9))
+    os.utime(tree(tmp_path) / "core" / "base" / "heap.hpp", (2.1e9, 2.1e9))
     done = imported(tmp_path)
     assert done.stdout.strip() == "True"
     assert done.stderr == "whence: building the core again, its sources have changed\n"
@@ -69,7 +69,7 @@ def test_a_changed_source_is_built_before_the_import(tmp_path: Path) -> None:
 
 def test_a_build_that_fails_ends_the_import_with_a_sentence(tmp_path: Path) -> None:
     """No core of older sources is used in its place."""
-    os.utime(tree(tmp_path) / "core" / "heap.hpp", (2.1e9, 2.1e9))
+    os.utime(tree(tmp_path) / "core" / "base" / "heap.hpp", (2.1e9, 2.1e9))
     (tmp_path / "broken").touch()
     done = imported(tmp_path)
     assert done.returncode != 0

@@ -29,7 +29,7 @@ DISAGREEMENT = 1e-9
 
 @dataclass(frozen=True)
 class Measured:
-    """How far past observations are, in bandwidths, as the search takes it (see ``core/kernel_search.hpp``)."""
+    """How far past observations are, in bandwidths, as the search takes it (see ``core/kernels/kernel_search.hpp``)."""
 
     measure: KernelMeasure
     rows: Floats

@@ -1,0 +1,263 @@
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
+
+#include <cmath>
+#include <limits>
+
+#include "bind/arrays.hpp"
+#include "bind/bindings.hpp"
+#include "forest/descent.hpp"
+#include "growing/least_costs.hpp"
+#include "growing/tree_grower.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace whence {
+
+namespace {
+
+using namespace arrays;
+using Bools = nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using WritableInts = nb::ndarray<std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+void check_rows(const Matrix& matrix, const char* name) {
+    require(matrix.size() > 0, "The '" + std::string(name) + "' array must not be empty.");
+    require_finite(matrix, name);
+}
+
+StockCosts* stock_costs(const Matrix& demands, const Vector& holding, const Vector& backorder,
+                        const Vector& multipliers, double budget) {
+    check_rows(demands, "demands");
+    require_size(holding, demands.shape(1), "holding");
+    require_size(backorder, demands.shape(1), "backorder");
+    for (std::size_t j = 0; j < holding.size(); ++j) {
+        const double h = holding.data()[j], b = backorder.data()[j];
+        require(std::isfinite(h + b) && h >= 0.0 && b >= 0.0 && h + b > 0.0,
+                "'holding' and 'backorder' must be finite, at least 0 and not both 0.");
+    }
+    require(multipliers.size() > 0, "'multipliers' must not be empty.");
+    require_finite(multipliers, "multipliers");
+    require(std::isfinite(budget), "'budget' must be finite.");
+    return new StockCosts(copied(demands), copied(holding), copied(backorder), {budget, copied(multipliers)});
+}
+
+RouteCosts* route_costs(const Matrix& costs, const VectorOf<std::int64_t>& tails, const VectorOf<std::int64_t>& edges,
+                        const VectorOf<std::int64_t>& heads, int nodes, int source, int target) {
+    check_rows(costs, "costs");
+    require(edges.size() > 0, "'edges' must not be empty.");
+    require_size(tails, edges.size(), "tails");
+    require_size(heads, edges.size(), "heads");
+    const auto is_node = [&](std::int64_t node) { return node >= 0 && node < nodes; };
+    require(is_node(source) && is_node(target), "'source' and 'target' must be nodes.");
+    std::vector<RouteCosts::Arc> arcs;
+    for (std::size_t a = 0; a < edges.size(); ++a) {
+        const std::int64_t from = tails.data()[a], edge = edges.data()[a], to = heads.data()[a];
+        require(is_node(from) && is_node(to), "'tails' and 'heads' must be nodes.");
+        require(edge >= 0 && edge < static_cast<std::int64_t>(costs.shape(1)), "'edges' must be columns of 'costs'.");
+        arcs.push_back({static_cast<int>(from), static_cast<int>(edge), static_cast<int>(to)});
+    }
+    return new RouteCosts(copied(costs), costs.shape(1), std::move(arcs), nodes, source, target);
+}
+
+PlanCosts* plan_costs(const Matrix& values) {
+    check_rows(values, "values");
+    return new PlanCosts(copied(values), values.shape(1));
+}
+
+// The least costs of both sides of every cut, for tests.
+auto of_cuts(const LeastCosts& least, const Ints& rows, const Vector& weights, const Ints& cuts) {
+    require_size(weights, rows.size(), "weights");
+    std::vector<int> order, places;
+    for (const std::int64_t row : view(rows)) {
+        require(row >= 0 && row < static_cast<std::int64_t>(least.rows()), "'rows' must be rows of the history.");
+        order.push_back(static_cast<int>(row));
+    }
+    for (const std::int64_t cut : view(cuts)) {
+        require(cut >= (places.empty() ? 0 : places.back()) && cut <= static_cast<std::int64_t>(rows.size()),
+                "'cuts' must ascend and lie within the rows.");
+        places.push_back(static_cast<int>(cut));
+    }
+    std::vector<double> costs(places.size());
+    least.gather()->of_cuts(order, view(weights), places, costs);
+    return to_numpy(costs);
+}
+
+void make_grower(TreeGrower* self, const MatrixOf<float>& contexts, const LeastCosts& least, const Matrix& outcomes,
+                 int max_depth, int min_leaf, int tried, bool by_outcomes, bool missing) {
+    require(contexts.size() > 0, "'contexts' must not be empty.");
+    if (!missing) require_finite(contexts, "contexts");
+    require(std::ranges::none_of(view(contexts), [](float x) { return std::isinf(x); }),
+            "'contexts' must not be infinite.");
+    check_rows(outcomes, "outcomes");
+    require(contexts.shape(0) == least.rows() && outcomes.shape(0) == least.rows(),
+            "'contexts', 'least' and 'outcomes' must have as many rows.");
+    require(max_depth >= 0 && min_leaf >= 1 && tried >= 1, "'max_depth' must be at least 0, the other limits 1.");
+    new (self) TreeGrower(view(contexts), contexts.shape(1), least, copied(outcomes),
+                          {max_depth, min_leaf, tried, by_outcomes});
+}
+
+nb::tuple grow(const TreeGrower& grower, const Vector& count, const std::optional<Bools>& counted, std::uint64_t seed) {
+    require_size(count, grower.rows(), "count");
+    if (counted) require_size(*counted, grower.rows(), "counted");
+    require(std::ranges::any_of(view(count), [](double c) { return c > 0.0; }), "'count' must not be all 0.");
+    require_finite(count, "count");
+    GrownTree tree;
+    {
+        const nb::gil_scoped_release release;
+        tree = grower.grow(view(count), counted ? view(*counted) : std::span<const bool>{}, seed);
+    }
+    return nb::make_tuple(to_numpy(tree.feature), to_numpy(tree.threshold), to_numpy(tree.left), to_numpy(tree.right),
+                          to_numpy(tree.missing_left));
+}
+
+// The leaf of every row of a tree that sends to the left what is at most the threshold; where what is missing goes, it
+// says itself.
+void leaves(const Ints& feature, const Vector& threshold, const Ints& left, const Ints& right, const Ints& missing_left,
+            const Matrix& rows, const WritableInts& found) {
+    const auto nodes = static_cast<std::int64_t>(feature.size());
+    const auto columns = static_cast<std::int64_t>(rows.shape(1));
+    require(nodes > 0, "'feature' must not be empty.");
+    require_size(threshold, feature.size(), "threshold");
+    require_size(left, feature.size(), "left");
+    require_size(right, feature.size(), "right");
+    require_size(missing_left, feature.size(), "missing_left");
+    require_size(found, rows.shape(0), "found");
+    for (std::int64_t node = 0; node < nodes; ++node) {
+        if (feature.data()[node] < 0) continue;
+        // Children come after their parents, so that every way ends.
+        for (const std::int64_t child : {left.data()[node], right.data()[node]}) {
+            require(child > node && child < nodes, "Children must be nodes behind their parent.");
+        }
+        require(feature.data()[node] < columns, "'feature' must be columns of 'rows'.");
+    }
+    for (std::size_t i = 0; i < rows.shape(0); ++i) {
+        std::int64_t at = 0;
+        while (feature.data()[at] >= 0) {
+            const double value = rows.data()[i * columns + feature.data()[at]];
+            const bool to_left = std::isnan(value) ? missing_left.data()[at] != 0 : value <= threshold.data()[at];
+            at = to_left ? left.data()[at] : right.data()[at];
+        }
+        found.data()[i] = at;
+    }
+}
+
+using Floats32 = VectorOf<float>;
+using Orders = std::vector<MatrixOf<std::int32_t>>;
+
+// The largest float that is not above a number: contexts are floats, which are at most the one where they are at most the
+// other.
+float single_below(double number) {
+    const auto near = static_cast<float>(number);
+    return static_cast<double>(near) > number ? std::nextafter(near, -std::numeric_limits<float>::infinity()) : near;
+}
+
+void make_descent(Descent* self, const Ints& column, const Vector& threshold, const Ints& left, const Ints& right,
+                  const Ints& missing_left, const Ints& roots, const Ints& first, const Ints& size,
+                  const Orders& orders) {
+    const auto nodes = static_cast<std::int64_t>(column.size());
+    require(nodes <= std::numeric_limits<std::int32_t>::max(), "There must be fewer than 2**31 nodes.");
+    for (const auto& order : orders)
+        require(order.size() <= static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()),
+                "A forest must have fewer than 2**31 samples in all its trees.");
+    require_size(threshold, column.size(), "threshold");
+    require_size(left, column.size(), "left");
+    require_size(right, column.size(), "right");
+    require_size(missing_left, column.size(), "missing_left");
+    require_size(first, column.size(), "first");
+    require_size(size, column.size(), "size");
+    require(!orders.empty(), "'orders' must not be empty.");
+    const std::size_t samples = orders.front().shape(1);
+    std::vector<Descent::Forest> forests;
+    std::vector<bool> is_child(column.size());
+    std::size_t tree = 0;
+    for (const auto& order : orders) {
+        require(order.shape(1) == samples, "All forests must have the same samples.");
+        for (const std::int32_t sample : view(order))
+            require(sample >= 0 && static_cast<std::size_t>(sample) < samples, "'orders' must name samples.");
+        for (std::size_t own = 0; own < order.shape(0); ++own, ++tree) {
+            require(tree < roots.size(), "'roots' must have a node of every tree.");
+            const std::int64_t begin = roots.data()[tree];
+            const std::int64_t end = tree + 1 < roots.size() ? roots.data()[tree + 1] : nodes;
+            require(begin >= 0 && begin < end && end <= nodes, "'roots' must be nodes, and ascend.");
+            for (std::int64_t node = begin; node < end; ++node) {
+                if (column.data()[node] >= 0) {
+                    // Every node but the root has one parent, so that every way from the root ends.
+                    for (const std::int64_t child : {left.data()[node], right.data()[node]}) {
+                        require(child > begin && child < end && !is_child[child],
+                                "Children must be nodes of their tree, each of one parent.");
+                        is_child[child] = true;
+                    }
+                } else {
+                    const std::int64_t from = first.data()[node], count = size.data()[node];
+                    require(from >= 0 && count >= 0 && from + count <= static_cast<std::int64_t>(order.size()),
+                            "'first' and 'size' must say where the samples of a leaf stand.");
+                }
+            }
+        }
+        forests.push_back({static_cast<std::int64_t>(order.shape(0)), view(order)});
+    }
+    require(tree == roots.size(), "'roots' must have a node of every tree.");
+    std::vector<Descent::Node> all;
+    all.reserve(column.size());
+    for (std::size_t i = 0; i < column.size(); ++i) {
+        const bool leaf = column.data()[i] < 0;
+        all.push_back({single_below(threshold.data()[i]),
+                       static_cast<std::int32_t>(leaf ? first.data()[i] : left.data()[i]),
+                       static_cast<std::int32_t>(leaf ? size.data()[i] : right.data()[i]),
+                       leaf ? -1 : static_cast<std::int32_t>(column.data()[i]), missing_left.data()[i] != 0});
+    }
+    new (self) Descent(std::move(all), copied(roots), std::move(forests), samples);
+}
+
+void check_row(const Descent& descent, const Floats32& row) {
+    require(row.size() >= descent.columns(), "'row' must have all columns of the trees.");
+}
+
+auto leaves_at(const Descent& descent, const Floats32& row) {
+    check_row(descent, row);
+    std::vector<std::int32_t> found(descent.trees());
+    descent.leaves(view(row), found);
+    const std::vector<std::int64_t> wide(found.begin(), found.end());
+    return to_numpy(wide.data(), wide.size());
+}
+
+auto weights_at(const Descent& descent, const Floats32& row) {
+    check_row(descent, row);
+    std::vector<double> found(descent.forests() * descent.samples());
+    descent.add_weights(view(row), found);
+    return to_numpy_rows(found, descent.samples());
+}
+
+}  // namespace
+
+}  // namespace whence
+
+void bind_trees(nb::module_& m) {
+    using namespace whence;
+    nb::class_<LeastCosts>(m, "LeastCosts", "What the best plan for some rows costs.")
+        .def("of_cuts", &of_cuts, "rows"_a.noconvert(), "weights"_a.noconvert(), "cuts"_a.noconvert(),
+             "For every cut, the least costs of the rows before and after it together.");
+    nb::class_<StockCosts, LeastCosts>(m, "StockCosts", "Quantities of several products.")
+        .def(nb::new_(&stock_costs), "demands"_a.noconvert(), "holding"_a.noconvert(), "backorder"_a.noconvert(),
+             "multipliers"_a.noconvert(), "budget"_a);
+    nb::class_<RouteCosts, LeastCosts>(m, "RouteCosts", "Routes of a network without cycles.")
+        .def(nb::new_(&route_costs), "costs"_a.noconvert(), "tails"_a.noconvert(), "edges"_a.noconvert(),
+             "heads"_a.noconvert(), "nodes"_a, "source"_a, "target"_a);
+    nb::class_<PlanCosts, LeastCosts>(m, "PlanCosts", "Plans that are tried.")
+        .def(nb::new_(&plan_costs), "values"_a.noconvert());
+    nb::class_<TreeGrower>(m, "TreeGrower", "Trees whose splits are chosen for the cost of the decision.")
+        .def("__init__", &make_grower, "contexts"_a.noconvert(), "least"_a, "outcomes"_a.noconvert(), "max_depth"_a,
+             "min_leaf"_a, "tried"_a, "by_outcomes"_a, "missing"_a = false, nb::keep_alive<1, 3>())
+        .def("grow", &grow, "count"_a.noconvert(), "counted"_a.noconvert().none(), "seed"_a,
+             "Feature, threshold, left and right child of the nodes of a tree, and whether what is missing goes left.");
+    nb::class_<Descent>(m, "Descent", "The leaves of one context in all trees of several forests.")
+        .def("__init__", &make_descent, "column"_a.noconvert(), "threshold"_a.noconvert(), "left"_a.noconvert(),
+             "right"_a.noconvert(), "missing_left"_a.noconvert(), "roots"_a.noconvert(), "first"_a.noconvert(),
+             "size"_a.noconvert(), "orders"_a.noconvert(), nb::keep_alive<1, 10>())
+        .def("leaves", &leaves_at, "row"_a.noconvert(), "The leaf of every tree, numbered on from tree to tree.")
+        .def("weights", &weights_at, "row"_a.noconvert(), "By forest, one per row, the weights of its samples.");
+    m.def("leaves", &leaves, "feature"_a.noconvert(), "threshold"_a.noconvert(), "left"_a.noconvert(),
+          "right"_a.noconvert(), "missing_left"_a.noconvert(), "rows"_a.noconvert(), "found"_a.noconvert(),
+          "The leaf of every row, into found.");
+}

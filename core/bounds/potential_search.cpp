@@ -1,0 +1,385 @@
+#include "bounds/potential_search.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+namespace whence {
+
+namespace {
+
+constexpr double INFINITE = std::numeric_limits<double>::infinity();
+// Sweeps over the whole space and over any other box, and by which share the multiplier moves after the first of them.
+constexpr std::int32_t WHOLE_SWEEPS = 30, SWEEPS = 3;
+constexpr double WHOLE_STEP = 0.2, STEP = 0.05, SLOWER = 0.1;
+// The factor by which the best multiplier is searched, and how many times the plan's first one it may be: where no
+// context counts there is no best one, and rounding grows with it.
+constexpr double FACTOR = 1.5, MOST = 1e4;
+// The first multiplier: what a context that is in question may be away for what the start is short of, times this.
+// What it is short of is at least this part of what leaves differ by.
+constexpr double FIRST = 2.0, LEAST = 1e-3;
+// By how much of the distance in question a leaf may be dearer than the best one to count for the slope.
+constexpr double WIDTH = 0.005;
+// The part of the largest distance that is taken for the one in question as long as nothing is known.
+constexpr double UNKNOWN = 0.25;
+// A dive begins at every so many-th half of a box: its halves are gone into at once until there is nothing left.
+constexpr std::int64_t DIVE_EVERY = 64;
+// What is looked for is aimed at nearer than this times what was proved; a factor that grows by another one.
+constexpr double AIM = 1.35, FARTHER = 1.2;
+// Potentials that boxes keep at most: halves of further ones begin with zeros.
+constexpr std::int64_t MOST_NUMBERS = 50'000'000;
+
+double farthest(const Located& located) {
+    double total = 0.0;
+    for (std::int32_t j = 0; j < located.grid().columns(); ++j) {
+        double most = 0.0;
+        for (std::int32_t c = 0; c <= located.grid().last_cell_of(j); ++c)
+            if (located.distance(j, c) < INFINITE) most = std::max(most, located.distance(j, c));
+        total += most;
+    }
+    return total;
+}
+
+}  // namespace
+
+PotentialSearch::PotentialSearch(const Located& located, std::vector<std::vector<double>> worth, double tau,
+                                 double proved)
+    : located_(located),
+      stretches_(located.grid()),
+      worth_(std::move(worth)),
+      tau_(tau),
+      far_(farthest(located)),
+      proved_(std::max(0.0, proved)),
+      aim_(proved_ > 0.0 ? AIM * proved_ : INFINITE),
+      farther_(AIM),
+      whole_(worth_.size()),
+      possible_(worth_.size(), 1),
+      potentials_(stretches_, located),
+      box_(located),
+      reach_(located),
+      cells_(located.grid().columns()),
+      cheapest_(located.grid().columns()),
+      here_(located.grid().trees()),
+      found_(located.grid().columns()) {
+    for (const auto& row : worth_)
+        if (row.size() != static_cast<std::size_t>(located.grid().leaves()))
+            throw std::invalid_argument("A plan must have one number a leaf.");
+}
+
+// Begin with the whole space for every plan that is possible.
+void PotentialSearch::begin_all() {
+    heap_.clear();
+    waiting_.clear();
+    free_.clear();
+    diving_ = false;
+    kept_numbers_ = halves_ = 0;
+    for (std::size_t z = 0; z < worth_.size(); ++z) {
+        if (!possible_[z]) continue;
+        Waiting whole;
+        whole.plan = static_cast<std::int32_t>(z);
+        heap_.push(anywhere_ ? -INFINITE : proved_, wait(std::move(whole)));
+    }
+}
+
+// Look for any context, however far away.
+PotentialSearch::Slice PotentialSearch::find_any(std::int64_t budget, const Deadline& deadline) {
+    const std::int64_t first = examined_;
+    while (diving_ || !heap_.empty()) {
+        if (examined_ > first && (examined_ >= first + budget || deadline.passed())) return {false, proved_};
+        Open next = next_box();
+        examine(next.key, std::move(next.waiting), INFINITE, deadline);
+        if (distance_ < INFINITE) return {false, proved_};
+    }
+    return {false, INFINITE};
+}
+
+// From now on look for the nearest context, of the plans of which a box is left.
+void PotentialSearch::end_anywhere() {
+    std::fill(possible_.begin(), possible_.end(), 0);
+    for (const Waiting& one : waiting_)
+        if (one.plan >= 0) possible_[static_cast<std::size_t>(one.plan)] = 1;
+    if (diving_) possible_[static_cast<std::size_t>(dive_.waiting.plan)] = 1;
+    anywhere_ = false;
+    begin_all();
+}
+
+// What was ruled out is nearer than this; where that is where one aimed at, and nothing was found, aim farther.
+bool PotentialSearch::aim_farther(double cutoff) {
+    if (aim_ >= std::min(cutoff, distance_) || aim_ > far_) return false;
+    proved_ = aim_;
+    aim_ *= farther_;
+    farther_ *= FARTHER;
+    begin_all();
+    return true;
+}
+
+double PotentialSearch::bound() const {
+    double least = heap_.empty() ? INFINITE : heap_.top().key;
+    if (diving_) least = std::min(least, dive_.key);
+    return std::max(proved_, least);
+}
+
+PotentialSearch::Slice PotentialSearch::advance(std::int64_t budget, double cutoff, const Deadline& deadline) {
+    if (!begun_) {
+        begun_ = true;
+        anywhere_ = cutoff == INFINITE;
+        begin_all();
+    }
+    if (anywhere_ && cutoff == INFINITE && distance_ == INFINITE) return find_any(budget, deadline);
+    if (anywhere_) end_anywhere();
+    const std::int64_t first = examined_;
+    do {
+        while (bound() < std::min({cutoff, distance_, aim_})) {
+            // One box at least is examined, so that questions asked again and again come forward.
+            if (examined_ > first && (examined_ >= first + budget || deadline.passed())) return {false, bound()};
+            Open next = next_box();
+            examine(next.key, std::move(next.waiting), std::min({cutoff, distance_, aim_}), deadline);
+        }
+    } while (aim_farther(cutoff));
+    return distance_ < cutoff ? Slice{true, distance_} : Slice{false, bound()};
+}
+
+// Go on with a dive, or take the box with the smallest bound, with which one may begin.
+PotentialSearch::Open PotentialSearch::next_box() {
+    if (diving_) {
+        diving_ = false;
+        return std::move(dive_);
+    }
+    const auto [key, place] = heap_.pop();
+    Waiting waiting = std::move(waiting_[place]);
+    waiting_[place].plan = -1;
+    free_.push_back(place);
+    // The first boxes of all plans come before the halves of any.
+    into_depth_ = waiting.kept != nullptr && (anywhere_ || ++halves_ % DIVE_EVERY == 1);
+    return {key, std::move(waiting)};
+}
+
+std::int32_t PotentialSearch::wait(Waiting waiting) {
+    if (free_.empty()) {
+        waiting_.push_back(std::move(waiting));
+        return static_cast<std::int32_t>(waiting_.size()) - 1;
+    }
+    const std::int32_t place = free_.back();
+    free_.pop_back();
+    waiting_[place] = std::move(waiting);
+    return place;
+}
+
+void PotentialSearch::examine(double key, Waiting waiting, double cutoff, const Deadline& deadline) {
+    ++examined_;
+    plan_ = waiting.plan;
+    if (open(waiting, cutoff)) {
+        begin(waiting, cutoff);
+        const bool whole = waiting.kept == nullptr;
+        const double own = anywhere_ ? improve_anywhere(whole, deadline) : improve(whole, cutoff, deadline);
+        const double bound = std::max(key, own);
+        if (bound < INFINITE) round(cutoff);
+        if (whole && !anywhere_) remember();
+        if (bound < std::min(cutoff, distance_) && potentials_.narrow(box_, reach_)) {
+            // Its nearest point is another one now, and perhaps the only one left.
+            near_ = box_.project(cells_);
+            look(cells_, near_);
+            if (near_ < std::min(cutoff, distance_)) split(anywhere_ ? bound : std::max(bound, near_), plan_);
+        }
+    }
+    // The last half of a box frees what it began with.
+    if (waiting.kept != nullptr && waiting.kept.use_count() == 1)
+        kept_numbers_ -= static_cast<std::int64_t>(waiting.kept->potentials.size());
+}
+
+// Keep what the whole space has learned for the next time that one begins with it. Where it was ruled out, that is what it
+// had learned until then: from there on the multiplier grows beyond all bounds.
+void PotentialSearch::remember() {
+    if (best_.potentials.empty()) return;
+    Learned& own = whole_[static_cast<std::size_t>(plan_)];
+    own.potentials = best_.potentials;
+    own.multiplier = best_.multiplier;
+    // What was dropped may be near enough the next time.
+    std::replace(own.potentials.begin(), own.potentials.end(), std::numeric_limits<float>::infinity(), 0.0F);
+}
+
+// Lay out a box; false where nothing in it is nearer than the cutoff but, perhaps, what was found.
+bool PotentialSearch::open(const Waiting& waiting, double cutoff) {
+    if (!box_.reset()) return false;
+    if (waiting.kept != nullptr) {
+        for (std::int32_t j = 0; j < box_.size(); ++j) box_[j] = waiting.kept->box[j];
+        if (!box_.restrict(waiting.column, waiting.first, waiting.last)) return false;
+    }
+    near_ = box_.project(cells_);
+    if (near_ >= cutoff) return false;
+    look(cells_, near_);
+    if (distance_ <= near_) return false;
+    if (cutoff < INFINITE && !box_.tighten(cells_, cutoff - near_)) return false;
+    reach_.gather_near(box_, cells_, cutoff - near_);
+    if (waiting.kept != nullptr) reach_.keep(waiting.kept->words);
+    return potentials_.turn_to(box_, reach_, worth(), tau_);
+}
+
+// What the plan of the box is worth at a context.
+double PotentialSearch::total_at(const Cells& cells) {
+    located_.grid().leaves_at(cells, here_);
+    double total = 0.0;
+    for (const std::int32_t leaf : here_) total += worth()[leaf];
+    return total;
+}
+
+// A context is found where the plan of the box counts.
+void PotentialSearch::look(const Cells& cells, double distance) {
+    if (distance >= distance_ || total_at(cells) > tau_) return;
+    found_ = cells;
+    for (std::int32_t j = 0; j < box_.size(); ++j) pull_back(j);
+    distance_ = located_.distance_of(found_);
+}
+
+// Move what was found along a column as near to the start as it may be.
+void PotentialSearch::pull_back(std::int32_t j) {
+    const Column& column = located_.column(j);
+    if (column.group >= 0) return;
+    const std::int32_t own = found_[j];
+    const std::int32_t step = own < column.start ? -1 : 1;
+    for (std::int32_t cell = column.start; cell != own; cell += step) {
+        if (located_.distance(j, cell) == INFINITE) continue;
+        found_[j] = cell;
+        if (total_at(found_) <= tau_) return;
+    }
+    found_[j] = own;
+}
+
+void PotentialSearch::begin(const Waiting& waiting, double cutoff) {
+    potentials_.count_distance(!anywhere_);
+    if (waiting.kept != nullptr) {
+        potentials_.begin_with(waiting.kept->potentials, waiting.kept->multiplier);
+        return;
+    }
+    if (anywhere_) {
+        potentials_.begin_with({}, potentials_.spread() > 0.0 ? 1.0 / potentials_.spread() : 1.0);
+        return;
+    }
+    Learned& own = whole_[static_cast<std::size_t>(plan_)];
+    if (!own.potentials.empty()) {
+        potentials_.begin_with(own.potentials, own.multiplier);
+        return;
+    }
+    const double over = total_at(cells_) - tau_;
+    const double distance = std::min(cutoff, UNKNOWN * far_);
+    own.first = FIRST * distance / std::max({over, LEAST * potentials_.spread(), std::numeric_limits<double>::min()});
+    potentials_.begin_with({}, own.first);
+}
+
+// Improve the potentials; the best bound met, with the potentials that it was met with. A multiplier that is on its way may
+// lower the bound, and one that has gone astray does not come back soon: halves must not inherit it.
+double PotentialSearch::improve(bool whole, double cutoff, const Deadline& deadline) {
+    const double width = std::max(1e-300, WIDTH * std::min(cutoff, UNKNOWN * far_));
+    const double most = MOST * whole_[static_cast<std::size_t>(plan_)].first;
+    double best = -INFINITE;
+    best_.potentials.clear();
+    const std::int32_t sweeps = whole ? WHOLE_SWEEPS : SWEEPS;
+    for (std::int32_t i = 0; i <= sweeps; ++i) {
+        if (i > 0) potentials_.sweep(i % 2 == 1);
+        if (i > 0)
+            potentials_.search_multiplier(width, FACTOR, most);
+        else
+            potentials_.evaluate(width);
+        if (potentials_.bound() > best && potentials_.bound() < cutoff) {
+            best_.multiplier = potentials_.multiplier();
+            best_.potentials = potentials_.potentials();
+        }
+        best = std::max(best, potentials_.bound());
+        // Numbers beyond all bounds rule out nothing.
+        if (best >= cutoff || deadline.passed() || !std::isfinite(potentials_.bound())) break;
+        if (i == 0) continue;
+        potentials_.drop_dear(cutoff - potentials_.bound());
+        if (potentials_.multiplier() < most)
+            potentials_.adjust((whole ? WHOLE_STEP : STEP) / (1.0 + SLOWER * (i - 1)));
+    }
+    if (best < cutoff && best > -INFINITE) {
+        potentials_.return_to(best_.potentials, best_.multiplier);
+        potentials_.evaluate(width);
+    }
+    return best;
+}
+
+// The same where distances do not count: infinite where no context of the box counts, otherwise at most 0.
+double PotentialSearch::improve_anywhere(bool whole, const Deadline& deadline) {
+    double best = -INFINITE;
+    for (std::int32_t i = 0; i <= (whole ? WHOLE_SWEEPS : SWEEPS); ++i) {
+        if (i > 0) potentials_.sweep(i % 2 == 1);
+        potentials_.evaluate(WIDTH);
+        if (potentials_.bound() > 0.0) return INFINITE;
+        if (!std::isfinite(potentials_.bound())) break;
+        best = std::max(best, potentials_.bound());
+        if (deadline.passed()) break;
+        if (i > 0) potentials_.drop_dear(-potentials_.bound());
+    }
+    return best;
+}
+
+// Look at the context that the columns would choose by themselves.
+void PotentialSearch::round(double cutoff) {
+    if (located_.grouped()) return;  // two categories might be on
+    double distance = 0.0;
+    for (std::int32_t j = 0; j < box_.size(); ++j) {
+        cheapest_[j] = potentials_.cheapest_cell(j);
+        distance += located_.distance(j, cheapest_[j]);
+    }
+    if (distance < cutoff) look(cheapest_, distance);
+}
+
+// The face that divides the best leaves of the trees most evenly.
+std::optional<PotentialSearch::Face> PotentialSearch::face() {
+    const Grid& grid = located_.grid();
+    left_.assign(static_cast<std::size_t>(grid.faces()), 0);
+    right_.assign(static_cast<std::size_t>(grid.faces()), 0);
+    for (const std::int32_t leaf : potentials_.best())
+        for (const PathEntry& entry : grid.path(leaf)) {
+            const Interval& own = box_[entry.column];
+            if (own.low <= entry.high && entry.high < own.high) ++left_[grid.first_face(entry.column) + entry.high];
+            if (own.low < entry.low && entry.low <= own.high) ++right_[grid.first_face(entry.column) + entry.low - 1];
+        }
+    std::optional<Face> chosen;
+    std::int64_t best = -1;
+    const std::int64_t trees = grid.trees() + 1;
+    for (std::int32_t j = 0; j < box_.size(); ++j) {
+        const std::int32_t base = grid.first_face(j), first = box_[j].low, last = box_[j].high - 1;
+        for (std::int32_t c = first + 1; c <= last; ++c) left_[base + c] += left_[base + c - 1];
+        for (std::int32_t c = last - 1; c >= first; --c) right_[base + c] += right_[base + c + 1];
+        for (std::int32_t c = first; c <= last; ++c) {
+            const auto [fewer, more] = std::minmax(left_[base + c], right_[base + c]);
+            const std::int64_t score = fewer * trees + more;
+            if (score <= best) continue;
+            best = score;
+            chosen = Face{j, c, right_[base + c] > left_[base + c]};
+        }
+    }
+    return chosen;
+}
+
+void PotentialSearch::split(double key, std::int32_t plan) {
+    const auto at = face();
+    if (!at) return;  // a single cell
+    Kept own;
+    for (std::int32_t j = 0; j < box_.size(); ++j) own.box.push_back(box_[j]);
+    own.words = reach_.words();
+    own.multiplier = potentials_.multiplier();
+    if (kept_numbers_ < MOST_NUMBERS) {
+        const auto& potentials = potentials_.potentials();
+        own.potentials.assign(potentials.begin(), potentials.end());
+        kept_numbers_ += static_cast<std::int64_t>(potentials.size());
+    }
+    const std::size_t bytes = own.box.capacity() * sizeof(Interval) + own.words.capacity() * sizeof(std::uint64_t) +
+                              own.potentials.capacity() * sizeof(float);
+    const auto kept = counted_.make(std::move(own), bytes);
+    const Interval cut = box_[at->column];
+    Waiting low{kept, plan, at->column, cut.low, at->cell}, high{kept, plan, at->column, at->cell + 1, cut.high};
+    if (into_depth_) {
+        // The half that more trees ask for.
+        if (at->to_high) std::swap(low, high);
+        dive_ = {key, std::move(low)};
+        diving_ = true;
+    } else {
+        heap_.push(key, wait(std::move(low)));
+    }
+    heap_.push(key, wait(std::move(high)));
+}
+
+}  // namespace whence

@@ -1,0 +1,200 @@
+#include "criteria/curve_criterion.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <stdexcept>
+#include <utility>
+
+namespace whence {
+
+namespace {
+
+constexpr double INFINITE = std::numeric_limits<double>::infinity();
+// Share of the terms of a sum by which rounding may put a bound above what it bounds.
+constexpr double ROUNDING = 1e-12;
+
+}  // namespace
+
+BrokenLine::BrokenLine(std::vector<double> at, std::vector<double> value, double before, double after)
+    : at_(std::move(at)), value_(std::move(value)), before_(before), after_(after) {
+    const bool ascends = std::adjacent_find(at_.begin(), at_.end(), std::greater_equal<double>()) == at_.end();
+    if (at_.empty() || at_.size() != value_.size() || !ascends)
+        throw std::invalid_argument("A curve must have corners in ascending order, and a value at each.");
+}
+
+double BrokenLine::operator()(double x) const {
+    if (x <= at_.front()) return value_.front() + before_ * (x - at_.front());
+    if (x >= at_.back()) return value_.back() + after_ * (x - at_.back());
+    const auto next = static_cast<std::size_t>(std::upper_bound(at_.begin(), at_.end(), x) - at_.begin());
+    const double share = (x - at_[next - 1]) / (at_[next] - at_[next - 1]);
+    return value_[next - 1] + share * (value_[next] - value_[next - 1]);
+}
+
+double BrokenLine::size(double low, double high) const {
+    return std::max(std::abs((*this)(low)), std::abs((*this)(high)));
+}
+
+std::pair<std::size_t, std::size_t> BrokenLine::between(double low, double high) const {
+    const auto first = std::upper_bound(at_.begin(), at_.end(), low) - at_.begin();
+    const auto last = std::lower_bound(at_.begin(), at_.end(), high) - at_.begin();
+    return {static_cast<std::size_t>(first), static_cast<std::size_t>(std::max(first, last))};
+}
+
+BrokenLine::Line BrokenLine::below(double low, double high) const {
+    const auto [first, last] = between(low, high);
+    const double at_low = (*this)(low), at_high = (*this)(high);
+    double least = std::min(at_low, at_high);
+    for (std::size_t i = first; i < last; ++i) least = std::min(least, value_[i]);
+    if (!(low < high) || (least < at_low && least < at_high)) return {least, 0.0};
+    // The minimum is at an end: the steepest line through it that stays below all corners and the other end.
+    const bool right = at_high <= at_low;
+    const double end = right ? high : low;
+    double slope = (right ? at_low : at_high) - least;
+    slope /= high - low;
+    for (std::size_t i = first; i < last; ++i) slope = std::min(slope, (value_[i] - least) / std::abs(at_[i] - end));
+    if (right) slope = -slope;
+    return {least - slope * end, slope};
+}
+
+BrokenLine::Line BrokenLine::below_at(double low, double high, double place) const {
+    const auto [first, last] = between(low, high);
+    if (!(low < high)) return {(*this)(low), 0.0};
+    // Of the lower hull, the piece above which the place lies: its ends are the best points on either side.
+    place = std::clamp(place, low, high);
+    double from = low, to = high;
+    double at_from = (*this)(low), at_to = (*this)(high);
+    const auto height = [&] { return at_from + (at_to - at_from) * ((place - from) / (to - from)); };
+    for (bool moved = true; moved;) {
+        moved = false;
+        for (std::size_t i = first; i < last; ++i) {
+            const double x = at_[i], line = at_from + (at_to - at_from) * ((x - from) / (to - from));
+            if (x <= from || x >= to || value_[i] >= line) continue;
+            // A corner below the piece: it replaces the end on its own side.
+            if (x <= place) from = x, at_from = value_[i];
+            else to = x, at_to = value_[i];
+            moved = true;
+        }
+    }
+    const double slope = (at_to - at_from) / (to - from);
+    double level = height() - slope * place;
+    // Corners beyond the piece may lie below its line, as a pass from one end to the other need not find the hull.
+    double short_by = std::min({0.0, (*this)(low) - (level + slope * low), (*this)(high) - (level + slope * high)});
+    for (std::size_t i = first; i < last; ++i) short_by = std::min(short_by, value_[i] - (level + slope * at_[i]));
+    return {level + short_by, slope};
+}
+
+CurveCriterion::CurveCriterion(std::vector<double> adds, std::vector<double> offsets)
+    : MeanCriterion(static_cast<std::int32_t>(offsets.empty() ? 0 : adds.size() / offsets.size())),
+      adds_(std::move(adds)),
+      offsets_(std::move(offsets)) {
+    if (offsets_.empty() || adds_.size() % offsets_.size() != 0)
+        throw std::invalid_argument("'adds' must hold a number for each leaf and outcome.");
+}
+
+void CurveCriterion::add_curves(std::vector<BrokenLine> curves) {
+    if (curves.size() != outcomes()) throw std::invalid_argument("There must be a curve for each outcome.");
+    curves_.push_back(std::move(curves));
+    add_rival(std::vector<double>(static_cast<std::size_t>(leaves()), 0.0));
+}
+
+std::vector<double> CurveCriterion::forecast(LeafView leaves) const {
+    std::vector<double> sums = offsets_;
+    for (const std::int32_t leaf : leaves)
+        for (std::size_t k = 0; k < sums.size(); ++k) sums[k] += adds_[leaf * sums.size() + k];
+    return sums;
+}
+
+Criterion::Excess CurveCriterion::excess(LeafView leaves, EtaRange, std::span<std::int32_t>) const {
+    const std::vector<double> sums = forecast(leaves);
+    Excess found{-INFINITE, 0};
+    for (std::size_t r = 0; r < curves_.size(); ++r) {
+        double over = 0.0;
+        for (std::size_t k = 0; k < sums.size(); ++k) over += curves_[r][k](sums[k]);
+        if (over > found.over) found = {over, static_cast<std::int32_t>(r)};
+    }
+    return found;
+}
+
+// Between which sums the forecast of every outcome lies in the box, into ``open.low`` and ``open.high``.
+void CurveCriterion::find_range(OpenBox& open) const {
+    const std::size_t count = outcomes();
+    open.low = offsets_;
+    open.high = offsets_;
+    for (std::int32_t t = 0; t < open.trees; ++t)
+        for (std::size_t k = 0; k < count; ++k) {
+            double least = INFINITE, most = -INFINITE;
+            open.reach.each(t, [&](std::int32_t leaf) {
+                const double adds = adds_[leaf * count + k];
+                least = std::min(least, adds);
+                most = std::max(most, adds);
+            });
+            // Where nothing is reached the box is empty, whatever is said about it.
+            if (least > most) least = most = adds_[open.here[t] * count + k];
+            open.low[k] += least;
+            open.high[k] += most;
+        }
+}
+
+// Lean against every rival; the size of the numbers involved.
+double CurveCriterion::lean_rows(OpenBox& open) const {
+    find_range(open);
+    open.rows.resize(static_cast<std::size_t>(rivals()));
+    double size = 0.0;
+    Lines lines(outcomes());
+    for (std::size_t r = 0; r < curves_.size(); ++r) {
+        double own = 0.0;
+        for (std::size_t k = 0; k < lines.size(); ++k) {
+            const BrokenLine& curve = curves_[r][k];
+            lines[k] = curve.below(open.low[k], open.high[k]);
+            const double far = std::max(std::abs(open.low[k]), std::abs(open.high[k]));
+            own += curve.size(open.low[k], open.high[k]) + std::abs(lines[k].slope) * far;
+        }
+        size = std::max(size, own);
+        write_row(open, static_cast<std::int32_t>(r), lines);
+    }
+    return size;
+}
+
+// What the leaves that the box meets, and those at its projection, add to the sum of the lines.
+void CurveCriterion::write_row(OpenBox& open, std::int32_t rival, const Lines& lines) const {
+    std::vector<double>& row = open.rows[rival];
+    row.resize(static_cast<std::size_t>(leaves()));
+    double level = 0.0;
+    for (std::size_t k = 0; k < lines.size(); ++k) level += lines[k](offsets_[k]);
+    level /= open.trees;
+    const auto worth = [&](std::int32_t leaf) {
+        double total = level;
+        for (std::size_t k = 0; k < lines.size(); ++k) total += lines[k].slope * adds_[leaf * lines.size() + k];
+        return total;
+    };
+    for (std::int32_t t = 0; t < open.trees; ++t) {
+        open.reach.each(t, [&](std::int32_t leaf) { row[leaf] = worth(leaf); });
+        row[open.here[t]] = worth(open.here[t]);
+    }
+}
+
+bool CurveCriterion::bound(OpenBox& open, double tau) const {
+    const double raised = tau + ROUNDING * lean_rows(open);
+    return MeanCriterion::bound(open, raised) && lean_to_projection(open, raised);
+}
+
+// The lines may hold at the projection, though the curves do not: then nothing would pull the box away from there. Lines
+// that are as high as can be at the projection do so sooner.
+bool CurveCriterion::lean_to_projection(OpenBox& open, double tau) const {
+    const std::int32_t r = open.worst;
+    if (open.holds) return true;
+    double there = 0.0;
+    for (const std::int32_t leaf : open.counted()) there += row(open, r)[leaf];
+    if (there > tau) return true;
+    const std::vector<double> sums = forecast(open.counted());
+    find_range(open);
+    Lines lines(outcomes());
+    for (std::size_t k = 0; k < lines.size(); ++k)
+        lines[k] = curves_[r][k].below_at(open.low[k], open.high[k], sums[k]);
+    write_row(open, r, lines);
+    return MeanCriterion::bound(open, tau);
+}
+
+}  // namespace whence

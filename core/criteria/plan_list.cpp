@@ -1,0 +1,550 @@
+#include "criteria/plan_list.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <set>
+#include <stdexcept>
+
+#include "routes/box_routes.hpp"
+
+namespace whence {
+
+namespace {
+
+constexpr double INFINITE = std::numeric_limits<double>::infinity();
+// Routes that a box lists at most, and looks at a leaf that it may take to find them, at least so many steps.
+constexpr std::size_t MOST_ROUTES = 600;
+constexpr std::size_t MOST_LOOKS = 3'000'000, LEAST_STEPS = 200;
+// Routes above which not even a small question lists them at its first box.
+constexpr double MANY_ROUTES = 10'000.0;
+// A box tries again where it meets at most this share of the leaves of the last one that had too many routes.
+constexpr double TRY_AGAIN = 0.8;
+// A box writes down its plans where they are at most this share of those that it was handed.
+constexpr double WORTH_KEEPING = 0.8;
+
+// Routes up to which their costs are summed up one by one, where otherwise the cheapest of all would be found.
+constexpr std::size_t SUMMED = 100;
+
+// By how much of the tail counted shares may be wrong.
+constexpr double ROUNDING = 1e-9;
+
+// Of a box with too many routes, what stands in place of a list: this, how many leaves it met, its row of ways, the number
+// of its tolls, and then the arcs that its routes can take.
+constexpr std::int32_t TOO_MANY = -1;
+constexpr std::size_t MET = 1, ROW = 2, TOLLS = 3, ARCS = 4;
+// Numbers of tolls that are held for the parts of boxes, about, at most.
+constexpr std::size_t MOST_TOLLS = 8'000'000;
+// Bounds are found with half the digits, unless they are as near to tau as so many times what that may be wrong by.
+constexpr double CLOSE = 4.0;
+
+// How often tolls are changed at the first box, and at others; and prices that are added up for that at most.
+constexpr std::size_t FIRST_ROUNDS = 16, FURTHER_ROUNDS = 8, MOST_PRICES = 60'000'000;
+// Routes are listed where for each arc of a route there are at most so many to take.
+constexpr std::size_t WIDE = 9;
+
+bool is_list(const std::vector<std::int32_t>& plans) { return plans.empty() || plans.front() != TOO_MANY; }
+
+double sum_at(const double* row, LeafView leaves) {
+    double total = 0.0;
+    for (const std::int32_t leaf : leaves) total += row[leaf];
+    return total;
+}
+
+// The leaves that a box meets, tree by tree.
+struct Flat {
+    explicit Flat(const OpenBox& open) {
+        first.push_back(0);
+        for (std::int32_t t = 0; t < open.trees; ++t) {
+            open.reach.each(t, [&](std::int32_t leaf) { leaves.push_back(leaf); });
+            first.push_back(leaves.size());
+        }
+    }
+
+    std::vector<std::int32_t> leaves;
+    std::vector<std::size_t> first;  // of each tree, and the end
+};
+
+}  // namespace
+
+// What the bound of every plan over a box is: of those that it does not rule out.
+struct PlanList::Bounds {
+    explicit Bounds(const OpenBox& open) : flat(open), trees(static_cast<std::size_t>(open.trees)) {}
+
+    Flat flat;
+    std::size_t trees;
+    std::vector<std::int32_t> plans;
+    std::vector<double> totals;  // by plan
+    std::vector<double> mins;    // by plan and tree
+    std::size_t best = 0;        // the plan with the smallest total
+    std::int64_t asked = 0;      // plans that the box was handed
+};
+
+void PlanList::add_plan(std::span<const double> row) {
+    if (row.size() != count()) throw std::invalid_argument("A plan must have one number a leaf.");
+    plans_.add(row);
+}
+
+void PlanList::add_rival(std::span<const double> row) {
+    if (row.size() != count()) throw std::invalid_argument("A rival must have one number a leaf.");
+    rivals_.add(row);
+}
+
+// Call `use(tree, leaves)` with the alive leaves of every tree.
+template <class Use>
+static void each_tree(const Grid& grid, std::int32_t trees, std::span<const std::int32_t> alive, Use use) {
+    std::size_t first = 0;
+    for (std::int32_t t = 0; t < trees; ++t) {
+        std::size_t last = first;
+        while (last < alive.size() && alive[last] < grid.first_leaf(t + 1)) ++last;
+        use(t, alive.subspan(first, last - first));
+        first = last;
+    }
+}
+
+// The thresholds under which the CVaR of a plan can be attained: at most the tail lies above, and below it more than that.
+EtaRange PlanList::attained(const TailTable& table, const Grid& grid, std::span<const std::int32_t> alive) const {
+    const std::int32_t trees = grid.trees_with(leaves_);
+    if (trees < 0) throw std::invalid_argument("The list must be about the leaves of the grid.");
+    const auto etas = static_cast<std::size_t>(table.etas());
+    std::vector<double> least(etas, 0.0), most(etas, 0.0), low(etas), high(etas), shares(etas);
+    each_tree(grid, trees, alive, [&](std::int32_t, std::span<const std::int32_t> leaves) {
+        std::fill(low.begin(), low.end(), leaves.empty() ? 0.0 : 1.0);
+        std::fill(high.begin(), high.end(), leaves.empty() ? 1.0 : 0.0);
+        for (const std::int32_t leaf : leaves) {
+            std::fill(shares.begin(), shares.end(), 0.0);
+            table.sum(leaf, shares.data());
+            for (std::size_t k = 0; k < etas; ++k) {
+                low[k] = std::min(low[k], shares[k]);
+                high[k] = std::max(high[k], shares[k]);
+            }
+        }
+        for (std::size_t k = 0; k < etas; ++k) {
+            least[k] += low[k];
+            most[k] += high[k];
+        }
+    });
+    const double tail = table.tail() * trees, slack = ROUNDING * trees;
+    std::size_t first = 0, last = etas - 1;
+    while (first < last && least[first] > tail + slack) ++first;
+    while (last > first && most[last - 1] < tail - slack) --last;
+    return {static_cast<std::int32_t>(first), static_cast<std::int32_t>(last)};
+}
+
+void PlanList::add_tail_rival(const TailTable& table, const Grid& grid, std::span<const std::int32_t> alive) {
+    const EtaRange range = attained(table, grid, alive);
+    const auto size = static_cast<std::size_t>(range.size());
+    // By threshold and leaf. Where a leaf is never met the rival costs so little that nothing seems to be an explanation.
+    std::vector<double> rows(size * count(), -INFINITE), buffer(static_cast<std::size_t>(table.etas()));
+    for (const std::int32_t leaf : alive) {
+        const double* own = table.row(leaf, range, buffer) + range.first;
+        for (std::size_t k = 0; k < size; ++k) rows[k * count() + static_cast<std::size_t>(leaf)] = own[k];
+    }
+    for (std::size_t k = 0; k < size; ++k) rivals_.add(std::span(rows).subspan(k * count(), count()));
+}
+
+void PlanList::add_tail_plan(const TailTable& table, const Grid& grid, std::span<const std::int32_t> alive,
+                             double tau) {
+    if (rivals_.count() == 0) throw std::invalid_argument("The rivals must come first.");
+    const EtaRange range = attained(table, grid, alive);
+    const auto size = static_cast<std::size_t>(range.size());
+    // By alive leaf and threshold.
+    std::vector<double> values(alive.size() * size), buffer(static_cast<std::size_t>(table.etas()));
+    for (std::size_t i = 0; i < alive.size(); ++i) {
+        const double* own = table.row(alive[i], range, buffer) + range.first;
+        std::copy(own, own + size, values.begin() + static_cast<std::ptrdiff_t>(i * size));
+    }
+    // The excess over any rival bounds that over the cheapest one from below. A few of them will do here.
+    const std::int64_t every = std::max<std::int64_t>(1, rival_rows() / 12);
+    // The thresholds that no rival has ruled out yet lie between `first` and `last`, mostly all that are in between.
+    std::vector<char> out(size, 0);
+    std::size_t first = 0, last = size;
+    std::vector<double> total(size), least(size);
+    for (std::int64_t r = 0; r < rival_rows() && first < last; r += every) {
+        const double* rival = this->rival(static_cast<std::int32_t>(r));
+        std::fill(total.begin(), total.end(), 0.0);
+        const double* own = values.data();
+        each_tree(grid, grid.trees_with(leaves_), alive, [&](std::int32_t, std::span<const std::int32_t> leaves) {
+            std::fill(least.begin(), least.end(), INFINITE);
+            for (const std::int32_t leaf : leaves) {
+                for (std::size_t k = first; k < last; ++k) least[k] = std::min(least[k], own[k] - rival[leaf]);
+                own += size;
+            }
+            for (std::size_t k = first; k < last; ++k) total[k] += least[k];
+        });
+        for (std::size_t k = first; k < last; ++k) out[k] |= total[k] > tau;
+        while (first < last && out[first]) ++first;
+        while (first < last && out[last - 1]) --last;
+    }
+    for (std::size_t k = first; k < last; ++k) {
+        if (out[k]) continue;
+        std::vector<double> row(count(), INFINITE);
+        for (std::size_t i = 0; i < alive.size(); ++i) row[alive[i]] = values[i * size + k];
+        plans_.add(row);
+    }
+}
+
+Criterion::Excess PlanList::least(LeafView leaves, const std::vector<std::int32_t>* among,
+                                  std::span<std::int32_t> levels) const {
+    double best = INFINITE, cheapest = INFINITE;
+    if (routes_ != nullptr) {
+        if (among != nullptr && is_list(*among) && among->size() <= SUMMED)
+            for (const std::int32_t z : *among) best = std::min(best, sum_at(plan(z), leaves));
+        else
+            best = routes_->cheapest(routes_->sum(leaves));
+        if (all_routes_ != nullptr) {
+            Route route;
+            // Rivals may count for a share more than they cost.
+            cheapest = all_routes_->cheapest(all_routes_->sum(leaves), &route);
+            levels[0] = rival_of(route);
+            // The decision, which has the first row, may count for less than it costs.
+            const double given = sum_at(rival(0), leaves);
+            if (given <= cheapest) {
+                cheapest = given;
+                levels[0] = 0;
+            }
+            return {best - cheapest, 0};
+        }
+    } else if (among != nullptr)
+        for (const std::int32_t z : *among) best = std::min(best, sum_at(plan(z), leaves));
+    else
+        for (std::int32_t z = 0; z < plans(); ++z) best = std::min(best, sum_at(plan(z), leaves));
+    for (std::int32_t r = 0; r < rival_rows(); ++r) {
+        const double cost = sum_at(rival(r), leaves);
+        if (cost < cheapest) {
+            cheapest = cost;
+            levels[0] = r;
+        }
+    }
+    return {best == INFINITE ? INFINITE : best - cheapest, 0};
+}
+
+Criterion::Excess PlanList::excess(LeafView leaves, EtaRange, std::span<std::int32_t> levels) const {
+    return least(leaves, nullptr, levels);
+}
+
+Criterion::Excess PlanList::excess_in(const OpenBox& open, std::span<std::int32_t> levels) const {
+    return least(open.counted(), open.plans.get(), levels);
+}
+
+void PlanList::set_routes(std::shared_ptr<const RouteTable> routes, std::shared_ptr<const RouteTable> all) {
+    if (routes->leaves() != leaves_ || (all != nullptr && all->leaves() != leaves_))
+        throw std::invalid_argument("The routes must be about the same leaves.");
+    if (rival_rows() != 1) throw std::invalid_argument("There must be one rival, the decision.");
+    routes_ = std::move(routes);
+    all_routes_ = std::move(all);
+    many_ = routes_->network().routes() > MANY_ROUTES;
+}
+
+std::unique_ptr<PlanList> PlanList::best_at(std::span<const std::int32_t> leaves, std::size_t trees) const {
+    if (routes_ == nullptr || all_routes_ != nullptr)
+        throw std::invalid_argument("The set must be all routes of a network, and the rival a decision.");
+    std::set<Route> found;
+    for (; leaves.size() >= trees; leaves = leaves.subspan(trees)) {
+        Route route;
+        routes_->cheapest(routes_->sum(leaves.first(trees)), &route);
+        found.insert(std::move(route));
+    }
+    auto list = std::make_unique<PlanList>(leaves_);
+    list->add_rival({rival(0), count()});
+    const std::vector<Route> routes(found.begin(), found.end());
+    for (const std::vector<double>& row : routes_->rows(routes)) list->add_plan(row);
+    return list;
+}
+
+// The rows of routes, which are made where they are new.
+std::vector<std::int32_t> PlanList::numbers(std::map<Route, std::int32_t>& known, PlanRows& rows,
+                                            const RouteTable& routes, std::span<const Route> asked) const {
+    std::lock_guard lock(mutex_);
+    std::vector<Route> fresh;
+    for (const Route& route : asked)
+        if (!known.contains(route)) fresh.push_back(route);
+    const std::vector<std::vector<double>> made = routes.rows(fresh);
+    for (std::size_t i = 0; i < fresh.size(); ++i)
+        if (!known.contains(fresh[i])) known.emplace(fresh[i], rows.add(made[i]));
+    std::vector<std::int32_t> found;
+    for (const Route& route : asked) found.push_back(known.at(route));
+    return found;
+}
+
+// The row of a rival that is best somewhere; that of the decision where there is no room for another: a bound by it is
+// weaker, but holds as well.
+std::int32_t PlanList::rival_of(const Route& route) const {
+    {
+        std::lock_guard lock(mutex_);
+        if (!known_rivals_.contains(route) && !rivals_.has_room(1)) return 0;
+    }
+    return numbers(known_rivals_, rivals_, *all_routes_, {&route, 1}).front();
+}
+
+void PlanList::limit_memory(std::size_t bytes) {
+    for (PlanRows* rows : {&plans_, &rivals_, &ways_}) rows->limit(bytes / sizeof(double) / 4);
+}
+
+std::size_t PlanList::bytes() const {
+    std::lock_guard lock(mutex_);
+    return Criterion::bytes() + plans_.bytes() + rivals_.bytes() + ways_.bytes() + tolls_held_ * sizeof(double);
+}
+
+static BoxRoutes<double> with_all_digits(const Tolls& tolls, const LeafSlots& slots) {
+    PricedArcs<double> prices = tolls.prices<double>(slots);
+    prices.find_ways();
+    return {std::move(prices), tolls.rounding()};
+}
+
+// Whether a box, or one that holds it, has listed its routes.
+static bool has_listed(const OpenBox& open) { return open.plans && is_list(*open.plans); }
+
+// The tolls to begin with at a box: those of the one that it is a part of.
+Tolls PlanList::tolls_of(const OpenBox& open) const {
+    if (!open.plans) return {routes_, open.trees};
+    const auto places = std::span(*open.plans).subspan(ARCS);
+    std::unique_lock lock(mutex_);
+    const Tolls& held = *held_[(*open.plans)[TOLLS]];
+    lock.unlock();  // what is held stays as it is
+    return held.on(places);
+}
+
+// The number of tolls that are held from now on; where there is no room for them, that of those before.
+std::int32_t PlanList::hold(Tolls tolls, const PlansLeft& before) const {
+    const std::size_t numbers = tolls.trees() * tolls.network().arcs().size();
+    std::lock_guard lock(mutex_);
+    if (before && tolls_held_ + numbers > MOST_TOLLS) return (*before)[TOLLS];
+    tolls_held_ += numbers;
+    held_.push_back(std::make_unique<const Tolls>(std::move(tolls)));
+    return static_cast<std::int32_t>(held_.size()) - 1;
+}
+
+// A row with the cheapest ways of the leaves that a box meets. It and its parts have no explanation in any other.
+std::int32_t PlanList::row_of_ways(const LeafSlots& slots, const std::vector<double>& cheapest) const {
+    std::vector<double> row(count(), INFINITE);
+    for (std::size_t i = 0; i < slots.count(); ++i) row[slots.leaf[i]] = cheapest[i];
+    return ways_.add(row);
+}
+
+// Bound the box for all routes together, or list those that it leaves possible; false where there are none.
+bool PlanList::bound_routes(OpenBox& open, double tau) const {
+    const PlansLeft before = open.plans;
+    if (before && !bound_apart(open, tau, (*before)[ROW])) return false;
+    const Flat flat(open);
+    if (before && static_cast<double>(flat.leaves.size()) > TRY_AGAIN * (*before)[MET]) return true;
+    std::vector<double> rival;
+    for (const std::int32_t leaf : flat.leaves) rival.push_back(this->rival(open.levels[0])[leaf]);
+    const LeafSlots slots({flat.leaves, flat.first, rival});
+    if (!slots.whole()) return false;
+    Tolls tolls = tolls_of(open);
+    // Few routes can often be listed at once; and numbers that are too large or too small for half the digits need all.
+    if ((!before && !many_) || !routes_->suits_floats())
+        return list_routes(open, slots, with_all_digits(tolls, slots), tolls, tau);
+    const std::size_t prices = slots.count() * tolls.network().arcs().size();
+    const std::size_t rounds = std::min(before ? FURTHER_ROUNDS : FIRST_ROUNDS, 1 + MOST_PRICES / prices);
+    const Tolls::Agreement agreed = tolls.agree(slots, tau, static_cast<int>(rounds));
+    if (agreed.arcs.empty()) return false;
+    Tolls after = tolls.after(agreed);
+    if (tau - agreed.bound < CLOSE * agreed.rounding)
+        return list_routes(open, slots, with_all_digits(after, slots), after, tau);
+    const BoxRoutes<float> routes({agreed.prices, after.network(), agreed.arcs}, agreed.rounding);
+    return list_routes(open, slots, routes, after, tau);
+}
+
+// Bound the box by what routes cost, and list them if they are few; false where there are none. The tolls may be kept.
+template <class Number>
+bool PlanList::list_routes(OpenBox& open, const LeafSlots& slots, const BoxRoutes<Number>& routes, Tolls& tolls,
+                           double tau) const {
+    const PlansLeft before = open.plans;
+    const bool room = ways_.has_room(1);
+    if (!room && !before) throw std::length_error("There are too many leaves.");
+    const std::int32_t row = room ? row_of_ways(slots, routes.cheapest()) : (*before)[ROW];
+    if (!bound_apart(open, tau, row)) return false;
+    const std::vector<Arc>& arcs = tolls.network().arcs();
+    typename BoxRoutes<Number>::Listing found{false, {}};
+    if (!many_ || arcs.size() <= WIDE * static_cast<std::size_t>(tolls.network().longest())) {
+        const auto steps = std::max(LEAST_STEPS, MOST_LOOKS / slots.count());
+        found = routes.list(tau, MOST_ROUTES, static_cast<std::int64_t>(steps));
+    }
+    std::vector<std::int32_t> plans;
+    if (found.whole && plans_.has_room(found.routes.size())) {
+        plans = numbers(known_, plans_, *routes_, found.routes);
+    } else {
+        plans = {TOO_MANY, static_cast<std::int32_t>(slots.count()), row, 0};
+        for (const Arc& arc : arcs) plans.push_back(arc.place);
+        plans[TOLLS] = hold(std::move(tolls), before);
+    }
+    open.plans = left_.make(std::move(plans));
+    return true;
+}
+
+// Bound the box by the cheapest route of every tree, given a row of ways under tolls.
+bool PlanList::bound_apart(OpenBox& open, double tau, std::int32_t row) const {
+    const double *ways = ways_[row], *rival = this->rival(open.levels[0]);
+    const auto trees = static_cast<std::size_t>(open.trees);
+    std::vector<double> least(trees, INFINITE);
+    open.rows.resize(1);
+    open.rows[0].resize(count());
+    double total = 0.0;
+    for (std::size_t t = 0; t < trees; ++t) {
+        open.reach.each(static_cast<std::int32_t>(t), [&](std::int32_t leaf) {
+            const double own = ways[leaf] - rival[leaf];
+            open.rows[0][leaf] = own;
+            if (own < least[t]) {
+                least[t] = own;
+                open.best[t] = leaf;
+            }
+        });
+        total += least[t];
+    }
+    if (total > tau) return false;
+    open.slack = tau - total;
+    open.plan = -1;
+    for (std::size_t t = 0; t < trees; ++t) {
+        const std::int32_t leaf = open.here[t];
+        const double most = least[t] + open.slack;
+        open.rows[0][leaf] = ways[leaf] - rival[leaf];
+        open.gains[t] = std::min(open.rows[0][leaf], most) - least[t];
+        open.reach.drop(static_cast<std::int32_t>(t), [&](std::int32_t one) { return open.rows[0][one] > most; });
+    }
+    return true;
+}
+
+template <class Use>
+void PlanList::each_plan(const OpenBox& open, Use use) const {
+    if (open.plans)
+        for (const std::int32_t z : *open.plans) use(z);
+    else
+        for (std::int32_t z = 0; z < plans(); ++z) use(z);
+}
+
+PlanList::Bounds PlanList::bounds(const OpenBox& open, double tau) const {
+    Bounds found(open);
+    const double* rival = this->rival(open.levels[0]);
+    const Flat& flat = found.flat;
+    std::vector<double> against(flat.leaves.size());
+    for (std::size_t i = 0; i < against.size(); ++i) against[i] = rival[flat.leaves[i]];
+    std::vector<double> mins(found.trees);
+    each_plan(open, [&](std::int32_t z) {
+        ++found.asked;
+        const double* row = plan(z);
+        double total = 0.0;
+        for (std::size_t t = 0; t < found.trees; ++t) {
+            double least = INFINITE;
+            for (std::size_t i = flat.first[t]; i < flat.first[t + 1]; ++i)
+                least = std::min(least, row[flat.leaves[i]] - against[i]);
+            mins[t] = least;
+            total += least;
+        }
+        if (total > tau) return;
+        if (found.totals.empty() || total < found.totals[found.best]) found.best = found.totals.size();
+        found.plans.push_back(z);
+        found.totals.push_back(total);
+        found.mins.insert(found.mins.end(), mins.begin(), mins.end());
+    });
+    return found;
+}
+
+void PlanList::lean(OpenBox& open) const {
+    if (routes_ == nullptr || has_listed(open)) return;
+    // Nothing is dropped: whoever asks for the sum bounds the box by it.
+    const Reach before = open.reach;
+    const double slack = open.slack;
+    std::int32_t row = -1;
+    if (open.plans) {
+        row = (*open.plans)[ROW];
+    } else {
+        const Flat flat(open);
+        const std::vector<double> nothing(flat.leaves.size(), 0.0);
+        const LeafSlots slots({flat.leaves, flat.first, nothing});
+        row = row_of_ways(slots, with_all_digits(Tolls(routes_, open.trees), slots).cheapest());
+    }
+    bound_apart(open, INFINITE, row);
+    open.reach = before;
+    open.slack = slack;
+}
+
+std::int32_t PlanList::cheapest_eta(OpenBox& open, double multiplier, std::span<const double> way) const {
+    const Flat flat(open);
+    const std::size_t trees = static_cast<std::size_t>(open.trees), size = flat.leaves.size();
+    double smallest = INFINITE;
+    const auto sum_of = [&](auto value) {
+        double total = 0.0;
+        for (std::size_t t = 0; t < trees; ++t) {
+            double least = INFINITE;
+            for (std::size_t i = flat.first[t]; i < flat.first[t + 1]; ++i) least = std::min(least, value(i));
+            total += least;
+        }
+        return total;
+    };
+    if (routes_ != nullptr && !has_listed(open)) {
+        open.plan = -1;
+        smallest = sum_of([&](std::size_t i) {
+            return multiplier * open.rows[0][flat.leaves[i]] + way[static_cast<std::size_t>(flat.leaves[i])];
+        });
+    } else {
+        const double* rival = this->rival(open.levels[0]);
+        std::vector<double> rest(size);
+        for (std::size_t i = 0; i < size; ++i)
+            rest[i] = way[static_cast<std::size_t>(flat.leaves[i])] - multiplier * rival[flat.leaves[i]];
+        each_plan(open, [&](std::int32_t z) {
+            const double* row = plan(z);
+            const double total = sum_of([&](std::size_t i) { return multiplier * row[flat.leaves[i]] + rest[i]; });
+            if (total < smallest) {
+                smallest = total;
+                open.plan = z;
+            }
+        });
+    }
+    for (std::int32_t k = open.etas.first; k <= open.etas.last; ++k) open.sums[k] = smallest;
+    return open.etas.first;
+}
+
+bool PlanList::bound(OpenBox& open, double tau) const {
+    if (routes_ != nullptr && !has_listed(open)) {
+        if (!bound_routes(open, tau)) return false;
+        if (!has_listed(open)) return true;
+    }
+    const Bounds found = bounds(open, tau);
+    if (found.plans.empty()) return false;
+    if (static_cast<double>(found.plans.size()) <= WORTH_KEEPING * static_cast<double>(found.asked))
+        open.plans = left_.make(found.plans);
+    open.plan = found.plans[found.best];
+    const double* row = plan(open.plan);
+    const double* rival = this->rival(open.levels[0]);
+    open.slack = tau - found.totals[found.best];
+    for (std::size_t t = 0; t < found.trees; ++t) {
+        double least = INFINITE;
+        for (std::size_t i = found.flat.first[t]; i < found.flat.first[t + 1]; ++i) {
+            const std::int32_t leaf = found.flat.leaves[i];
+            if (row[leaf] - rival[leaf] < least) {
+                least = row[leaf] - rival[leaf];
+                open.best[t] = leaf;
+            }
+        }
+        open.gains[t] = row[open.here[t]] - rival[open.here[t]] - least;
+    }
+    drop_dear(open, found, tau);
+    return true;
+}
+
+// Drop the leaves that would take every plan beyond tau, if all other trees took what is best for it.
+void PlanList::drop_dear(OpenBox& open, const Bounds& found, double tau) const {
+    const double* rival = this->rival(open.levels[0]);
+    std::vector<std::int32_t> dear;
+    for (std::size_t t = 0; t < found.trees; ++t) {
+        const std::size_t first = found.flat.first[t], last = found.flat.first[t + 1];
+        if (last - first < 2) continue;
+        dear.assign(found.flat.leaves.begin() + static_cast<std::ptrdiff_t>(first),
+                    found.flat.leaves.begin() + static_cast<std::ptrdiff_t>(last));
+        const auto keep = [&](std::size_t i) {
+            const double* row = plan(found.plans[i]);
+            const double most = found.mins[i * found.trees + t] + (tau - found.totals[i]);
+            std::erase_if(dear, [&](std::int32_t leaf) { return row[leaf] - rival[leaf] <= most; });
+        };
+        keep(found.best);
+        for (std::size_t i = 0; i < found.plans.size() && !dear.empty(); ++i) keep(i);
+        if (dear.empty()) continue;
+        open.reach.drop(static_cast<std::int32_t>(t), [&](std::int32_t leaf) {
+            return std::find(dear.begin(), dear.end(), leaf) != dear.end();
+        });
+    }
+}
+
+}  // namespace whence

@@ -1,0 +1,27 @@
+#include "forest/open_box.hpp"
+
+#include "criteria/criterion.hpp"
+
+namespace whence {
+
+void OpenBox::fit(const Criterion& criterion) {
+    trees = box.located().grid().trees_with(criterion.leaves());
+    levels.resize(criterion.rivals());
+    for (auto* numbers : {&sums, &part, &joint, &row, &worst_sums}) numbers->resize(criterion.etas());
+}
+
+void OpenBox::judge(const Criterion& criterion, double tau) {
+    box.located().grid().leaves_at(cells, here);
+    const Criterion::Excess excess = criterion.excess_in(*this, levels);
+    worst = excess.worst;
+    over = excess.over;
+    eta_here = excess.eta;
+    stands = holds = excess.over <= tau;
+    if (plausible != nullptr) {
+        short_by = plausible->short_by(here);
+        holds = stands && short_by <= 0.0;
+    }
+    barred = false;
+}
+
+}  // namespace whence

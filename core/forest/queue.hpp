@@ -1,0 +1,200 @@
+// The boxes that wait, nearest first, and the restrictions that make each of them, for all threads of a search.
+//
+// A box is kept as a chain of restrictions (one column, one interval each) up to the whole space, so that a search of
+// millions of boxes costs a few numbers a box whatever the dimension.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "forest/open_box.hpp"
+#include "base/shared_heap.hpp"
+
+namespace whence {
+
+// What a box of an absolute question knows about plans: the rivals that bound it best, and whether the best plan at its
+// projection was asked for.
+struct Note {
+    static constexpr std::size_t KEPT = 6;
+
+    std::array<std::int32_t, KEPT> rivals = {-1, -1, -1, -1, -1, -1};
+    bool here = false;
+};
+
+class Queue {
+public:
+    // The chain's first link is -1: the whole space, which waits at the beginning.
+    static constexpr std::int32_t WHOLE = -1;
+
+    using Entry = SharedHeap<std::int32_t>::Entry;
+
+    Queue() { heap.push(0.0, WHOLE); }
+
+    SharedHeap<std::int32_t> heap;
+
+    // A new link: the box of `parent` with one column restricted. Whoever makes it holds it, and releases it in the end,
+    // unless it is handed on to the heap, whose taker then holds it; a parent stays as long as one of its parts does.
+    std::int32_t link(std::int32_t parent, std::int32_t column, std::int32_t first, std::int32_t last, EtaRange etas) {
+        std::lock_guard lock(mutex_);
+        const bool whole = parent == WHOLE;
+        Link made{parent, column, {first, last}, etas, whole ? UNKNOWN : chain_[parent].levels,
+                  false,  1,      -1,            whole ? nullptr : chain_[parent].note,
+                  whole ? whole_plans_ : chain_[parent].plans};
+        if (!whole) ++chain_[parent].holders;
+        if (free_.empty()) {
+            chain_.push_back(std::move(made));
+            return static_cast<std::int32_t>(chain_.size()) - 1;
+        }
+        const std::int32_t place = free_.back();
+        free_.pop_back();
+        chain_[place] = std::move(made);
+        return place;
+    }
+    // One more holds a link, and one less: what nobody holds is forgotten, and so is what it alone held.
+    void hold(std::int32_t link) {
+        std::lock_guard lock(mutex_);
+        if (link != WHOLE) ++chain_[link].holders;
+    }
+    void release(std::int32_t link) {
+        std::lock_guard lock(mutex_);
+        while (link != WHOLE && --chain_[link].holders == 0) {
+            Link& gone = chain_[link];
+            if (gone.reach >= 0) free_reaches_.push_back(gone.reach);
+            gone.note.reset();
+            gone.plans.reset();
+            free_.push_back(link);
+            link = gone.parent;
+        }
+    }
+
+    // The thresholds of a lone rival by which it is judged where the box of a link holds an explanation, an empty range
+    // where they are not known; a new link knows what its parent did.
+    EtaRange levels(std::int32_t link) const {
+        std::lock_guard lock(mutex_);
+        return link == WHOLE ? UNKNOWN : chain_[link].levels;
+    }
+    void set_levels(std::int32_t link, EtaRange levels) {
+        std::lock_guard lock(mutex_);
+        if (link != WHOLE) chain_[link].levels = levels;
+    }
+
+    // What the box of a link knows about plans; a new link knows what its parent did.
+    Note note(std::int32_t link) const {
+        std::lock_guard lock(mutex_);
+        return link == WHOLE || chain_[link].note == nullptr ? Note{} : *chain_[link].note;
+    }
+    void set_note(std::int32_t link, const Note& note) {
+        std::lock_guard lock(mutex_);
+        chain_[link].note = std::make_shared<const Note>(note);
+    }
+
+    // What is left of a set of plans in the box of a link; a new link knows what its parent did.
+    PlansLeft plans(std::int32_t link) const {
+        std::lock_guard lock(mutex_);
+        return link == WHOLE ? whole_plans_ : chain_[link].plans;
+    }
+    void set_plans(std::int32_t link, PlansLeft plans) {
+        std::lock_guard lock(mutex_);
+        (link == WHOLE ? whole_plans_ : chain_[link].plans) = std::move(plans);
+    }
+
+    // Keep the leaves that a waiting box may meet, a bit for each, as long as there is room for it.
+    void set_reach(std::int32_t link, const std::vector<std::uint64_t>& words) {
+        std::lock_guard lock(mutex_);
+        if (link == WHOLE) return;
+        std::int32_t& at = chain_[link].reach;
+        if (at < 0 && !free_reaches_.empty()) {
+            at = free_reaches_.back();
+            free_reaches_.pop_back();
+        } else if (at < 0 && (reaches_.size() + 1) * words.size() <= MOST_WORDS) {
+            at = static_cast<std::int32_t>(reaches_.size());
+            reaches_.emplace_back();
+        }
+        if (at >= 0) reaches_[static_cast<std::size_t>(at)] = words;
+    }
+    // Take them into `words`; false where they were not kept.
+    bool take_reach(std::int32_t link, std::vector<std::uint64_t>& words) {
+        std::lock_guard lock(mutex_);
+        if (link == WHOLE || chain_[link].reach < 0) return false;
+        words.swap(reaches_[static_cast<std::size_t>(chain_[link].reach)]);
+        free_reaches_.push_back(chain_[link].reach);
+        chain_[link].reach = -1;
+        return true;
+    }
+
+    // Lay out the box of a link; false where it is empty.
+    bool rebuild(std::int32_t link, Box& box) const {
+        if (!box.reset()) return false;
+        std::lock_guard lock(mutex_);
+        for (; link != WHOLE; link = chain_[link].parent)
+            if (!box.restrict(chain_[link].column, chain_[link].cells.low, chain_[link].cells.high)) return false;
+        return true;
+    }
+
+    bool has(std::int32_t link) const {
+        return link == WHOLE ||
+               (link >= 0 && link < static_cast<std::int32_t>(chain_.size()) && chain_[link].holders > 0);
+    }
+    // Links that somebody holds.
+    std::size_t links() const {
+        std::lock_guard lock(mutex_);
+        return chain_.size() - free_.size();
+    }
+    // About how much memory the boxes take, apart from the plans that they have left: see Criterion::bytes.
+    std::size_t bytes() const {
+        const std::size_t waiting = heap.bytes();
+        std::lock_guard lock(mutex_);
+        std::size_t words = 0;
+        if (!reaches_.empty()) words = reaches_.size() * reaches_.front().capacity();
+        return waiting + chain_.capacity() * (sizeof(Link) + sizeof(Note)) + words * sizeof(std::uint64_t);
+    }
+    // The columns that a link and those before it restrict.
+    std::vector<std::int32_t> columns_of(std::int32_t link) const {
+        std::vector<std::int32_t> columns;
+        for (; link != WHOLE; link = chain_[link].parent) columns.push_back(chain_[link].column);
+        return columns;
+    }
+
+    // The etas possible in the box of a link, and whether its strong bound was taken.
+    EtaRange etas(std::int32_t link) const {
+        std::lock_guard lock(mutex_);
+        return chain_[link].etas;
+    }
+    bool strong(std::int32_t link) const {
+        std::lock_guard lock(mutex_);
+        return link != WHOLE && chain_[link].strong;
+    }
+    void set_strong(std::int32_t link, EtaRange etas) {
+        std::lock_guard lock(mutex_);
+        chain_[link].etas = etas;
+        chain_[link].strong = true;
+    }
+
+private:
+    static constexpr EtaRange UNKNOWN = {0, -1};
+    // Of all waiting boxes together: 32 MB.
+    static constexpr std::size_t MOST_WORDS = std::size_t{1} << 22;
+
+    struct Link {
+        std::int32_t parent, column;
+        Interval cells;
+        EtaRange etas, levels;
+        bool strong;
+        std::int32_t holders;  // who works on it or has it wait, and its parts
+        std::int32_t reach;    // which of `reaches_`, -1 for none
+        std::shared_ptr<const Note> note;
+        PlansLeft plans;
+    };
+
+    std::vector<Link> chain_;
+    std::vector<std::int32_t> free_;  // places in the chain that nobody holds
+    PlansLeft whole_plans_;
+    std::vector<std::vector<std::uint64_t>> reaches_;
+    std::vector<std::int32_t> free_reaches_;  // those of `reaches_` that no box needs any more
+    mutable std::mutex mutex_;
+};
+
+}  // namespace whence

@@ -1,0 +1,299 @@
+#include "neighbours/neighbour_search.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "base/select.hpp"
+#include "base/team.hpp"
+
+namespace whence::neighbours {
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// With at most this many open members a box that can be split is tried by linear programs, at most so many of them.
+constexpr std::size_t kFew = 48;
+constexpr std::int64_t kPrograms = 20;
+
+// Boxes narrower than this, in all directions, are as good as a context.
+constexpr double kNarrow = 1e-12;
+
+// A leaf counts as solved once its key is its value, up to rounding.
+constexpr double kSame = 1e-12;
+
+}  // namespace
+
+void Tree::clear() {
+    heap.clear();
+    nodes_.clear();
+    free_.clear();
+}
+
+void Tree::push(double key, const Box& box, std::shared_ptr<const MemberSets> sets) {
+    int node;
+    {
+        std::lock_guard lock(mutex_);
+        node = static_cast<int>(nodes_.size());
+        if (free_.empty()) {
+            nodes_.emplace_back();
+        } else {
+            node = free_.back();
+            free_.pop_back();
+        }
+        nodes_[node] = {box.low, box.high, box.charged, std::move(sets)};
+    }
+    heap.push(key, node);
+}
+
+std::size_t Tree::bytes() const {
+    const std::size_t waiting = heap.bytes() + counted_.bytes();
+    std::lock_guard lock(mutex_);
+    if (nodes_.empty()) return waiting;
+    const Node& one = nodes_.front();
+    const std::size_t each = (one.low.capacity() + one.high.capacity()) * sizeof(double) + one.charged.capacity();
+    return waiting + nodes_.capacity() * sizeof(Node) + nodes_.size() * each;
+}
+
+void Tree::load(int node, Examiner& examiner) const {
+    std::lock_guard lock(mutex_);
+    examiner.box.low = nodes_[node].low;
+    examiner.box.high = nodes_[node].high;
+    examiner.box.charged = nodes_[node].charged;
+    examiner.sets = *nodes_[node].sets;
+}
+
+void Tree::forget(int node) {
+    std::lock_guard lock(mutex_);
+    nodes_[node].sets.reset();
+    free_.push_back(node);
+}
+
+Found::Found(int dimension) : distance(kInfinity), context(dimension) {}
+
+void Found::improve(double nearer, const std::vector<double>& other) {
+    if (nearer >= distance) return;
+    distance = nearer;
+    context = other;
+}
+
+NeighbourWorker::NeighbourWorker(const Space& space, const Criterion& criterion, Tree& tree, const FewChanges* few)
+    : candidate(space.dimension()),
+      met(space.dimension()),
+      examiner(space),
+      leaf(space),
+      space_(space),
+      criterion_(criterion),
+      tree_(tree),
+      changing_(space, few),
+      solution_(space.axes.size()) {}
+
+void NeighbourWorker::work(std::atomic<std::int64_t>& left, double radius, const Allowance& allowance) {
+    while (--left >= 0) {
+        const auto entry = tree_.heap.take(radius);
+        if (!entry) break;
+        const bool solved = treat(*entry, radius, allowance);
+        tree_.heap.done();
+        if (solved || allowance.pause.passed()) {
+            tree_.heap.close();
+            return;
+        }
+    }
+    ++left;
+    // Nobody waits for boxes that may not be examined.
+    tree_.heap.close();
+}
+
+// Examine one box; whether it is solved, and no box that waits is nearer.
+bool NeighbourWorker::treat(Tree::Entry entry, double radius, const Allowance& allowance) {
+    const auto [key, node] = entry;
+    tree_.load(node, examiner);
+    if (changing_.limited() && !changing_.keep(examiner.box)) {
+        tree_.forget(node);
+        return false;
+    }
+    const Verdict verdict = examiner.examine(criterion_, radius);
+    const bool undecided = verdict == Verdict::split || verdict == Verdict::leaf;
+    const int axis = changing_.limited() && undecided ? changing_.undecided(examiner.box, examiner.split.axis) : -1;
+    if (axis >= 0) {
+        tree_.forget(node);
+        add_choices(axis, std::max(key, examiner.distance), radius);
+        return false;
+    }
+    const auto [best, open] = solve(verdict, radius, allowance);
+    const double value = std::max(key, examiner.distance + std::min(best, open));
+    met.improve(examiner.distance + best, solution_);
+    if (best <= open && value < radius) {
+        tree_.heap.push(value, node);
+        if (tree_.heap.nearer_than(value - kSame)) return false;
+        candidate.improve(value, solution_);
+        return true;
+    }
+    tree_.forget(node);
+    if (open < best && value < radius) add_parts(value, radius);
+    return false;
+}
+
+// Add the box once with the axis at the start, and once with the axis among those that change.
+void NeighbourWorker::add_choices(int axis, double least, double radius) {
+    if (least >= radius) return;
+    Box& box = examiner.box;
+    const auto sets = tree_.share(examiner.sets);
+    box.charged[axis] = 1;
+    tree_.push(least, box, sets);
+    box.charged[axis] = 0;
+    box.low[axis] = box.high[axis] = space_.axes[axis].start;
+    tree_.push(least, box, sets);
+}
+
+bool NeighbourWorker::categories_decided() const {
+    for (int j = 0; j < space_.dimension(); ++j) {
+        if (space_.axes[j].kind == Kind::category && examiner.box.moves(j)) return false;
+    }
+    return true;
+}
+
+// Extra distance of the best explanation in the box last examined, and of the nearest place that is undecided.
+LeafSolver::Outcome NeighbourWorker::solve(Verdict verdict, double radius, const Allowance& allowance) {
+    const double room = radius - examiner.distance;
+    if (verdict == Verdict::pruned) return {kInfinity, kInfinity};
+    if (verdict == Verdict::feasible) {
+        solution_ = examiner.box.nearest;
+        return {0.0, kInfinity};
+    }
+    if (space_.turns(examiner.box, examiner.sets.open) ||
+        (space_.limited() && space_.turns(examiner.box, examiner.sets.settled))) {
+        return {kInfinity, 0.0};
+    }
+    LeafSolver::Patience patience{.numbers = allowance.numbers, .ends = allowance.ends};
+    if (verdict == Verdict::leaf) return leaf.solve(criterion_, examiner, room, patience, solution_);
+    if (examiner.sets.open.size() <= kFew && categories_decided()) {
+        patience.programs = kPrograms;
+        return leaf.solve(criterion_, examiner, room, patience, solution_);
+    }
+    return {kInfinity, 0.0};
+}
+
+// Add the two parts of the box last examined, none of them nearer than `least`.
+void NeighbourWorker::add_parts(double least, double radius) {
+    Box& box = examiner.box;
+    // As good as a context, and that is no explanation: only where sums are split for ever does it come to this.
+    if (criterion_.by_nearness() && box.narrower_than(kNarrow)) return;
+    const Split split = examiner.split.axis >= 0 ? examiner.split : halves(space_, box);
+    const double low = box.low[split.axis], high = box.high[split.axis];
+    const auto sets = tree_.share(examiner.sets);
+    const auto add = [&](double from, double to) {
+        box.low[split.axis] = from;
+        box.high[split.axis] = to;
+        const double key = std::max(least, box.project(space_));
+        if (key < radius) tree_.push(key, box, sets);
+    };
+    add(low, split.below);
+    add(split.above, high);
+}
+
+NeighbourSearch::NeighbourSearch(Space space, std::unique_ptr<Criterion> criterion,
+                                 std::unique_ptr<const FewChanges> few)
+    : space_(std::move(space)),
+      criterion_(std::move(criterion)),
+      few_(std::move(few)),
+      candidate_(space_.axes.size()),
+      met_(space_.dimension()),
+      columns_(space_.points.size()) {
+    for (int i = 0; i < space_.size(); ++i) {
+        const double* const row = space_.linear() ? space_.scores.slopes(i) : space_.point(i);
+        for (int j = 0; j < space_.dimension(); ++j) columns_[j * space_.base.size() + i] = row[j];
+    }
+    criterion_->attach(space_);
+    workers_.push_back(std::make_unique<NeighbourWorker>(space_, *criterion_, tree_, few_.get()));
+    restart();
+}
+
+void NeighbourSearch::restart() {
+    Box whole(space_.dimension());
+    if (few_ != nullptr) whole.charged.assign(space_.dimension(), 0);
+    for (int j = 0; j < whole.dimension(); ++j) {
+        whole.low[j] = space_.axes[j].lower;
+        whole.high[j] = space_.axes[j].upper;
+    }
+    MemberSets sets;
+    sets.open.resize(space_.size());
+    std::iota(sets.open.begin(), sets.open.end(), 0);
+    tree_.clear();
+    tree_.push(0.0, whole, tree_.share(std::move(sets)));
+    nodes_ = 0;
+}
+
+double NeighbourSearch::bound() const { return tree_.heap.empty() ? kInfinity : tree_.heap.nearest(); }
+
+void NeighbourSearch::forget_met() { met_.distance = kInfinity; }
+
+Progress NeighbourSearch::advance(std::int64_t boxes, double radius, int threads, const Allowance& allowance) {
+    const std::int64_t began_at = nodes_, stop_at = nodes_ + boxes;
+    // Such a criterion remembers the box that it looks at.
+    if (criterion_->by_nearness()) threads = 1;
+    while (bound() < radius) {
+        if (nodes_ >= stop_at || (nodes_ > began_at && allowance.pause.passed())) return Progress::spent;
+        if (work(stop_at - nodes_, radius, threads, allowance)) return Progress::candidate;
+    }
+    return Progress::exhausted;
+}
+
+// Let all threads work once, for about so many boxes; whether the nearest box that is left was solved.
+bool NeighbourSearch::work(std::int64_t boxes, double radius, int threads, const Allowance& allowance) {
+    while (static_cast<int>(workers_.size()) < threads)
+        workers_.push_back(std::make_unique<NeighbourWorker>(space_, *criterion_, tree_, few_.get()));
+    std::atomic<std::int64_t> left = boxes;
+    tree_.heap.open();
+    work_together(
+        threads, [&](int i) { workers_[i]->work(left, radius, allowance); },
+        [&] { tree_.heap.close(); });
+    nodes_ += boxes - left;
+    Found nearest(space_.dimension());
+    for (const auto& worker : workers_) {
+        met_.improve(worker->met.distance, worker->met.context);
+        worker->met.distance = kInfinity;
+        nearest.improve(worker->candidate.distance, worker->candidate.context);
+        worker->candidate.distance = kInfinity;
+    }
+    // A thread may have split a nearer box while another solved this one: then the search goes on.
+    if (nearest.distance == kInfinity || nearest.distance > bound() + kSame) return false;
+    candidate_ = nearest.context;
+    return true;
+}
+
+bool NeighbourSearch::stands(std::span<const double> context) {
+    const std::size_t n = space_.base.size();
+    std::vector<double>& buffer = worker().examiner.buffer;
+    double* const here = worker().examiner.here.data();
+    std::ranges::copy(space_.base, here);
+    for (int j = 0; j < space_.dimension(); ++j) {
+        const double* const x = columns_.data() + j * n;
+        const double at = context[j];
+        if (space_.linear()) {
+            const bool category = space_.axes[j].kind == Kind::category;
+            for (std::size_t i = 0; i < n; ++i) {
+                here[i] += category ? space_.scores.entries(static_cast<int>(i), j)[static_cast<std::size_t>(at)]
+                                    : x[i] * at;
+            }
+        } else if (space_.axes[j].kind == Kind::category) {
+            for (std::size_t i = 0; i < n; ++i) here[i] += x[i] == at ? 0.0 : space_.apart;
+        } else {
+            for (std::size_t i = 0; i < n; ++i) here[i] += space_.axes[j].apart(x[i], at);
+        }
+    }
+    std::copy_n(here, n, buffer.begin());
+    const Boundary ends = boundary(std::span(buffer).first(n), space_.k);
+    if (ends.following - ends.last < space_.margin || ends.last > space_.widest) return false;
+    if (!space_.rules.empty() && !space_.rules.hold(context)) return false;
+    std::vector<int>& chosen = worker().examiner.chosen;
+    chosen.clear();
+    for (int i = 0; i < space_.size(); ++i) {
+        if (here[i] <= ends.last) chosen.push_back(i);
+    }
+    return criterion_->satisfied(chosen, context, buffer);
+}
+
+}  // namespace whence::neighbours
