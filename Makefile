@@ -33,19 +33,22 @@ test-all: lint ## Besides run all random blocks, with seeds of the day, and what
 	@$(TEST_ENV) WHENCE_TEST_DAY=$(DAY) $(PYTEST) $(if $(ARGS),$(ARGS),--cov=whence --cov-report=)
 	@$(if $(ARGS),,echo "test-all: $$($(PYTHON_ENV) -m coverage report --format=total) % of the lines of src/whence were run")
 
-lint: .venv/.ready-dev ## Check style, types and layers: ruff, strict mypy, import-linter
+lint: .venv/.ready-dev ## Check style, types and layers: ruff, strict mypy, clang-format, import-linter
 	@echo "lint: ruff check"
 	@$(PYTHON_ENV) -m ruff check --quiet .
 	@echo "lint: ruff format"
 	@$(PYTHON_ENV) -m ruff format --quiet --diff .
 	@echo "lint: mypy"
 	@$(PYTHON_ENV) -m mypy --no-error-summary
+	@echo "lint: clang-format"
+	@.venv/bin/clang-format --dry-run -Werror $(filter %.cpp %.hpp,$(CORE))
 	@echo "lint: imports"
 	@said=$$(.venv/bin/lint-imports --no-cache 2>&1) || { echo "$$said"; exit 1; }
 
 format: .venv/.ready-dev ## Rewrite the code in the project's style
 	@$(PYTHON_ENV) -m ruff check --quiet --fix-only .
 	@$(PYTHON_ENV) -m ruff format .
+	@.venv/bin/clang-format -i $(filter %.cpp %.hpp,$(CORE))
 
 bench: .venv/.ready-dev ## Measure in some minutes; ARGS="--instances 20" takes hours and writes the documentation's tables
 	@for script in decide forest_search knn_search; do echo "bench: $$script"; \

@@ -13,7 +13,8 @@ public:
 
     // So many seconds from now; never where that is infinite.
     explicit Deadline(double seconds) : limited_(seconds < LONGEST) {
-        if (limited_) ends_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(Seconds(std::max(0.0, seconds)));
+        if (limited_)
+            ends_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(Seconds(std::max(0.0, seconds)));
     }
 
     bool passed() const { return limited_ && Clock::now() >= ends_; }

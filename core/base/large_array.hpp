@@ -1,5 +1,5 @@
-// Room for many numbers, not set to anything. Where the system can, it comes in large pages: small ones are handed out one
-// by one, at about a microsecond each, and numbers that are read here and there are found more slowly in them.
+// Room for many numbers, not set to anything. Where the system can, it comes in large pages: small ones are handed out
+// one by one, at about a microsecond each, and numbers that are read here and there are found more slowly in them.
 #pragma once
 
 #include <cstddef>

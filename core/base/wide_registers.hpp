@@ -1,5 +1,5 @@
-// Functions that are compiled for the wide registers of newer processors as well; which one is called is decided when the
-// library is loaded.
+// Functions that are compiled for the wide registers of newer processors as well; which one is called is decided when
+// the library is loaded.
 #pragma once
 
 // Sanitizers do not know functions that are chosen when the library is loaded.

@@ -12,18 +12,18 @@
 
 #include "bind/arrays.hpp"
 #include "bind/bindings.hpp"
-#include "routes/box_routes.hpp"
 #include "criteria/breach.hpp"
 #include "criteria/confident_mean.hpp"
 #include "criteria/confident_tail.hpp"
 #include "criteria/curve_criterion.hpp"
-#include "forest/forest_search.hpp"
 #include "criteria/mean_criterion.hpp"
 #include "criteria/plan_list.hpp"
-#include "forest/proposals.hpp"
 #include "criteria/spread.hpp"
 #include "criteria/stock.hpp"
 #include "criteria/tail_criterion.hpp"
+#include "forest/forest_search.hpp"
+#include "forest/proposals.hpp"
+#include "routes/box_routes.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -49,8 +49,7 @@ Cells cells_of(const Grid& grid, const Integers& cells) {
     return copied(cells);
 }
 
-std::vector<Node> nodes_of(const Integers& column, const Integers& split,
-                           const Integers& left, const Integers& right) {
+std::vector<Node> nodes_of(const Integers& column, const Integers& split, const Integers& left, const Integers& right) {
     const std::size_t count = column.size();
     require(split.size() == count && left.size() == count && right.size() == count,
             "'column', 'split', 'left' and 'right' must hold one number a node.");
@@ -63,11 +62,9 @@ void bind_grid(nb::module_& m) {
     nb::class_<Grid>(m, "Grid", "A forest in cells: column j has cells 0..n and faces between them.")
         .def(
             "__init__",
-            [](Grid* self, Integers face_start, VectorOf<float> cut, Integers column,
-               Integers split, Integers left, Integers right,
-               Integers root) {
-                new (self) Grid(copied(face_start), copied(cut), nodes_of(column, split, left, right),
-                                copied(root));
+            [](Grid* self, Integers face_start, VectorOf<float> cut, Integers column, Integers split, Integers left,
+               Integers right, Integers root) {
+                new (self) Grid(copied(face_start), copied(cut), nodes_of(column, split, left, right), copied(root));
             },
             "face_start"_a.noconvert(), "cut"_a.noconvert(), "column"_a.noconvert(), "split"_a.noconvert(),
             "left"_a.noconvert(), "right"_a.noconvert(), "root"_a.noconvert())
@@ -134,9 +131,9 @@ std::vector<ColumnLimits> limits_of(const Grid& grid, const Vector& below, const
     require(below.size() == faces && beyond.size() == faces, "'below' and 'beyond' must hold one number a face.");
     require(limits.shape(0) == d && limits.shape(1) == 6, "'limits' must have six numbers a column.");
     require(group.size() == d && discrete.size() == d, "'group' and 'discrete' must hold one entry a column.");
-    require(level_start.size() == d + 1 && level_start(0) == 0 &&
-                level_start(d) == static_cast<std::int64_t>(level.size()),
-            "'level_start' must say where the levels of each column begin, and where the last ones end.");
+    require(
+        level_start.size() == d + 1 && level_start(0) == 0 && level_start(d) == static_cast<std::int64_t>(level.size()),
+        "'level_start' must say where the levels of each column begin, and where the last ones end.");
     std::vector<ColumnLimits> found;
     for (std::size_t j = 0; j < d; ++j) {
         require(level_start(j) <= level_start(j + 1), "'level_start' must not descend.");
@@ -151,22 +148,23 @@ std::vector<ColumnLimits> limits_of(const Grid& grid, const Vector& below, const
 }
 
 void bind_located(nb::module_& m) {
-    const auto column = [](std::int32_t Column::*member) {
+    const auto column = [](std::int32_t Column::* member) {
         return [member](const Located& located) {
             std::vector<std::int32_t> numbers;
             for (const Column& column : located.columns()) numbers.push_back(column.*member);
             return array_of(numbers);
         };
     };
-    nb::class_<Located>(m, "Located", "The cells of a question: which are allowed, and how far they are from its start.")
+    nb::class_<Located>(m, "Located",
+                        "The cells of a question: which are allowed, and how far they are from its start.")
         .def(
             "__init__",
             [](Located* self, const Grid& grid, Vector below, Vector beyond, Matrix limits, Integers group,
                VectorOf<bool> discrete, Ints level_start, Vector level) {
                 new (self) Located(grid, limits_of(grid, below, beyond, limits, group, discrete, level_start, level));
             },
-            "grid"_a, "below"_a.noconvert(), "beyond"_a.noconvert(), "limits"_a.noconvert(), "group"_a.noconvert(), "discrete"_a.noconvert(),
-            "level_start"_a.noconvert(), "level"_a.noconvert(), nb::keep_alive<1, 2>())
+            "grid"_a, "below"_a.noconvert(), "beyond"_a.noconvert(), "limits"_a.noconvert(), "group"_a.noconvert(),
+            "discrete"_a.noconvert(), "level_start"_a.noconvert(), "level"_a.noconvert(), nb::keep_alive<1, 2>())
         .def(
             "part",
             [](const Located& located, Integers low, Integers high, Integers start, std::int32_t column) {
@@ -349,18 +347,20 @@ void bind_criteria(nb::module_& m) {
             "plan"_a, "leaf"_a, "eta"_a, "Share of the leaf's samples that cost more than an eta.")
         .def_prop_ro("all_etas", &TailCriterion::all_etas, "Thresholds of all plans together.");
     nb::class_<ConfidentTailCriterion, TailCriterion>(
-        m, "ConfidentTailCriterion", "CVaR: the difference plus kappa standard errors over the trees, with the plans of another criterion.")
+        m, "ConfidentTailCriterion",
+        "CVaR: the difference plus kappa standard errors over the trees, with the plans of another criterion.")
         .def(
             "__init__",
             [](ConfidentTailCriterion* self, const TailCriterion& plain, double kappa) {
                 new (self) ConfidentTailCriterion(plain, kappa);
             },
             "plain"_a, "kappa"_a, nb::keep_alive<1, 2>());
-    nb::class_<TailBreach, TailCriterion>(m, "TailBreach", "Where CVaR with confidence is broken; the rival comes first.")
+    nb::class_<TailBreach, TailCriterion>(m, "TailBreach",
+                                          "Where CVaR with confidence is broken; the rival comes first.")
         .def(
             "__init__",
-            [](TailBreach* self, Integers samples, Ints first, Ints size, double tail, std::int32_t trees,
-               double kappa, const Mass& mass) {
+            [](TailBreach* self, Integers samples, Ints first, Ints size, double tail, std::int32_t trees, double kappa,
+               const Mass& mass) {
                 new (self) TailBreach(samples_of(samples, first, size, tail, trees, mass), tail, trees, kappa);
             },
             "samples"_a.noconvert(), "first"_a.noconvert(), "size"_a.noconvert(), "tail"_a, "trees"_a, "kappa"_a,
@@ -406,7 +406,8 @@ void bind_plan_sets(nb::module_& m) {
         .def(
             "add_plans",
             [](PlanList& list, Matrix rows) {
-                require(rows.shape(1) == static_cast<std::size_t>(list.leaves()), "'rows' must have one number a leaf.");
+                require(rows.shape(1) == static_cast<std::size_t>(list.leaves()),
+                        "'rows' must have one number a leaf.");
                 require_finite(rows, "rows");
                 for (std::size_t i = 0; i < rows.shape(0); ++i)
                     list.add_plan({rows.data() + i * rows.shape(1), rows.shape(1)});
@@ -415,7 +416,8 @@ void bind_plan_sets(nb::module_& m) {
         .def(
             "add_rivals",
             [](PlanList& list, Matrix rows) {
-                require(rows.shape(1) == static_cast<std::size_t>(list.leaves()), "'rows' must have one number a leaf.");
+                require(rows.shape(1) == static_cast<std::size_t>(list.leaves()),
+                        "'rows' must have one number a leaf.");
                 require_finite(rows, "rows");
                 for (std::size_t i = 0; i < rows.shape(0); ++i)
                     list.add_rival({rows.data() + i * rows.shape(1), rows.shape(1)});
@@ -460,7 +462,8 @@ void bind_plan_sets(nb::module_& m) {
             "best_at",
             [](const PlanList& list, MatrixOf<std::int32_t> leaves) {
                 for (std::size_t i = 0; i < leaves.size(); ++i)
-                    require(leaves.data()[i] >= 0 && leaves.data()[i] < list.leaves(), "'leaves' must be those of the list.");
+                    require(leaves.data()[i] >= 0 && leaves.data()[i] < list.leaves(),
+                            "'leaves' must be those of the list.");
                 return list.best_at(view(leaves), std::max<std::size_t>(1, leaves.shape(1)));
             },
             "leaves"_a.noconvert(), "A list of the routes that are best in contexts with these leaves, one row each.")
@@ -487,9 +490,9 @@ void bind_plan_sets(nb::module_& m) {
                 require_size(size, first.size(), "size");
                 require_size(divisor, first.size(), "divisor");
                 for (std::size_t l = 0; l < first.size(); ++l)
-                    require(first(l) >= 0 && size(l) >= 0 &&
-                                static_cast<std::size_t>(first(l) + size(l)) <= samples.size(),
-                            "'first' and 'size' must be about the samples.");
+                    require(
+                        first(l) >= 0 && size(l) >= 0 && static_cast<std::size_t>(first(l) + size(l)) <= samples.size(),
+                        "'first' and 'size' must be about the samples.");
                 for (std::size_t i = 0; i < samples.size(); ++i)
                     require(samples(i) >= 0 && static_cast<std::size_t>(samples(i)) < costs.shape(0),
                             "'costs' must have one row a sample.");
@@ -665,8 +668,7 @@ void bind_search(nb::module_& m) {
     nb::class_<Shares>(m, "Shares", "How the price of every step is shared out among the trees.")
         .def(
             "__init__",
-            [](Shares* self, const Located& located, Integers bucket, Vector edge,
-               Integers begin, Matrix part) {
+            [](Shares* self, const Located& located, Integers bucket, Vector edge, Integers begin, Matrix part) {
                 require(part.shape(0) == edge.size(), "'part' must have a row of every bucket.");
                 new (self) Shares(located, copied(bucket), copied(edge), copied(begin), view(part));
             },
@@ -676,19 +678,20 @@ void bind_search(nb::module_& m) {
         .def_prop_ro(
             "part",
             [](const Shares& shares) {
-                return nb::cast(to_numpy_rows(shares.parts(), static_cast<std::size_t>(shares.located().grid().trees())));
+                return nb::cast(
+                    to_numpy_rows(shares.parts(), static_cast<std::size_t>(shares.located().grid().trees())));
             },
             "By bucket and tree: the share of each tree.");
     nb::class_<ForestSearch>(m, "ForestSearch", "Best-first search over the boxes of a forest.")
         .def(nb::init<const Located&, Criterion&, double, int, const Plausibility*, const FewChanges*>(), "located"_a,
              "criterion"_a, "tau"_a, "threads"_a = 1, "plausible"_a.none() = nb::none(), "few"_a.none() = nb::none(),
              nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 6>(), nb::keep_alive<1, 7>())
-        .def("ask_in_boxes", &ForestSearch::ask_in_boxes, "eager"_a,
-             "From now on boxes of an absolute question have rivals of their own, and ask for them at once where eager.")
+        .def(
+            "ask_in_boxes", &ForestSearch::ask_in_boxes, "eager"_a,
+            "From now on boxes of an absolute question have rivals of their own, and ask for them at once where eager.")
         .def(
             "advance",
-            [](ForestSearch& search, std::int64_t budget, double cutoff, Shares* shares, bool sharp,
-               double seconds) {
+            [](ForestSearch& search, std::int64_t budget, double cutoff, Shares* shares, bool sharp, double seconds) {
                 require(shares == nullptr || &shares->located().grid() == &search.grid(),
                         "The shares must belong to the search's grid.");
                 const ForestSearch::Slice slice = search.advance(budget, cutoff, {shares, sharp}, Deadline(seconds));

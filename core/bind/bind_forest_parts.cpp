@@ -7,12 +7,12 @@
 
 #include "bind/arrays.hpp"
 #include "bind/bindings.hpp"
-#include "forest/faces.hpp"
 #include "bounds/mixture.hpp"
-#include "forest/queue.hpp"
-#include "criteria/rivals.hpp"
 #include "bounds/shares.hpp"
+#include "criteria/rivals.hpp"
 #include "criteria/tail_criterion.hpp"
+#include "forest/faces.hpp"
+#include "forest/queue.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -45,7 +45,7 @@ Cells cells_in(const Box& box, const Integers& cells) {
 }
 
 void bind_boxes(nb::module_& m) {
-    const auto ends = [](std::int32_t Interval::*end) {
+    const auto ends = [](std::int32_t Interval::* end) {
         return [end](const Box& box) {
             std::vector<std::int32_t> cells;
             for (std::int32_t j = 0; j < box.size(); ++j) cells.push_back(box[j].*end);
@@ -78,8 +78,7 @@ void bind_boxes(nb::module_& m) {
             },
             "Distance and cells of the box's nearest point.")
         .def(
-            "tighten",
-            [](Box& box, Integers cells, double room) { return box.tighten(cells_in(box, cells), room); },
+            "tighten", [](Box& box, Integers cells, double room) { return box.tighten(cells_in(box, cells), room); },
             "cells"_a.noconvert(), "room"_a, "Narrow to the cells less than `room` farther than the projection.");
     nb::class_<Reach>(m, "Reach", "The leaves that a box meets.")
         .def(nb::init<const Located&>(), "located"_a, nb::keep_alive<1, 2>())
@@ -143,45 +142,67 @@ void bind_queues(nb::module_& m) {
     nb::class_<Queue>(m, "Queue", "The boxes that wait, nearest first: at the beginning the whole space, link -1.")
         .def(nb::init<>())
         .def("__len__", [](const Queue& queue) { return queue.heap.size(); })
-        .def("wait", [](Queue& queue, double key, std::int32_t link) {
-            require(queue.has(link), "'link' must be one of the queue's.");
-            queue.heap.push(key, link);
-        }, "key"_a, "link"_a)
-        .def("take", [](Queue& queue) {
-            const auto entry = queue.heap.take(std::numeric_limits<double>::infinity());
-            require(entry.has_value(), "The queue is empty.");
-            queue.heap.done();
-            return std::pair(entry->key, entry->item);
-        })
-        .def("link", [](Queue& queue, std::int32_t parent, std::int32_t column, std::int32_t first, std::int32_t last) {
-            require(queue.has(parent), "'parent' must be a link of the queue.");
-            return queue.link(parent, column, first, last, {});
-        }, "parent"_a, "column"_a, "first"_a, "last"_a)
-        .def("hold", [](Queue& queue, std::int32_t link) {
-            require(queue.has(link), "'link' must be one of the queue's.");
-            queue.hold(link);
-        }, "link"_a, "One more holds a link.")
-        .def("release", [](Queue& queue, std::int32_t link) {
-            require(queue.has(link), "'link' must be one of the queue's.");
-            queue.release(link);
-        }, "link"_a, "The holder of a link is done with it.")
+        .def(
+            "wait",
+            [](Queue& queue, double key, std::int32_t link) {
+                require(queue.has(link), "'link' must be one of the queue's.");
+                queue.heap.push(key, link);
+            },
+            "key"_a, "link"_a)
+        .def("take",
+             [](Queue& queue) {
+                 const auto entry = queue.heap.take(std::numeric_limits<double>::infinity());
+                 require(entry.has_value(), "The queue is empty.");
+                 queue.heap.done();
+                 return std::pair(entry->key, entry->item);
+             })
+        .def(
+            "link",
+            [](Queue& queue, std::int32_t parent, std::int32_t column, std::int32_t first, std::int32_t last) {
+                require(queue.has(parent), "'parent' must be a link of the queue.");
+                return queue.link(parent, column, first, last, {});
+            },
+            "parent"_a, "column"_a, "first"_a, "last"_a)
+        .def(
+            "hold",
+            [](Queue& queue, std::int32_t link) {
+                require(queue.has(link), "'link' must be one of the queue's.");
+                queue.hold(link);
+            },
+            "link"_a, "One more holds a link.")
+        .def(
+            "release",
+            [](Queue& queue, std::int32_t link) {
+                require(queue.has(link), "'link' must be one of the queue's.");
+                queue.release(link);
+            },
+            "link"_a, "The holder of a link is done with it.")
         .def_prop_ro("links", &Queue::links, "Links that somebody holds.")
         .def_prop_ro("bytes", &Queue::bytes, "About how much memory the boxes take.")
-        .def("set_reach", [](Queue& queue, std::int32_t link, const std::vector<std::uint64_t>& words) {
-            require(queue.has(link), "'link' must be one of the queue's.");
-            queue.set_reach(link, words);
-        }, "link"_a, "words"_a)
-        .def("take_reach", [](Queue& queue, std::int32_t link) -> std::optional<std::vector<std::uint64_t>> {
-            require(queue.has(link), "'link' must be one of the queue's.");
-            std::vector<std::uint64_t> words;
-            if (!queue.take_reach(link, words)) return std::nullopt;
-            return words;
-        }, "link"_a, "The leaves that were kept for a box, once; None where there are none.")
-        .def("rebuild", [](const Queue& queue, std::int32_t link, Box& box) {
-            require(queue.has(link), "'link' must be one of the queue's.");
-            for (const std::int32_t column : queue.columns_of(link)) require_column(box, column);
-            return queue.rebuild(link, box);
-        }, "link"_a, "box"_a, "Lay out the box of a link; False where it is empty.");
+        .def(
+            "set_reach",
+            [](Queue& queue, std::int32_t link, const std::vector<std::uint64_t>& words) {
+                require(queue.has(link), "'link' must be one of the queue's.");
+                queue.set_reach(link, words);
+            },
+            "link"_a, "words"_a)
+        .def(
+            "take_reach",
+            [](Queue& queue, std::int32_t link) -> std::optional<std::vector<std::uint64_t>> {
+                require(queue.has(link), "'link' must be one of the queue's.");
+                std::vector<std::uint64_t> words;
+                if (!queue.take_reach(link, words)) return std::nullopt;
+                return words;
+            },
+            "link"_a, "The leaves that were kept for a box, once; None where there are none.")
+        .def(
+            "rebuild",
+            [](const Queue& queue, std::int32_t link, Box& box) {
+                require(queue.has(link), "'link' must be one of the queue's.");
+                for (const std::int32_t column : queue.columns_of(link)) require_column(box, column);
+                return queue.rebuild(link, box);
+            },
+            "link"_a, "box"_a, "Lay out the box of a link; False where it is empty.");
 }
 
 // An open box belongs to a question and a criterion about the same leaves.
@@ -228,7 +249,8 @@ void bind_open_box(nb::module_& m) {
                 require_fit(open, criterion);
                 return criterion.bound(open, tau) && (open.plausible == nullptr || open.plausible->bound(open));
             },
-            "criterion"_a, "tau"_a, nb::keep_alive<1, 2>(), "Bound the criterion, and how plausible contexts are, over the box; False where it "
+            "criterion"_a, "tau"_a, nb::keep_alive<1, 2>(),
+            "Bound the criterion, and how plausible contexts are, over the box; False where it "
             "holds nowhere.")
         .def(
             "bound_again",
@@ -262,7 +284,8 @@ void bind_faces(nb::module_& m) {
     const auto pair_of = [](const std::optional<Face>& face) {
         return face ? std::optional(std::pair(face->column, face->cut)) : std::nullopt;
     };
-    nb::class_<Faces>(m, "Faces", "Chooses the face, a column and a cut, at which a box is split; None where there is none.")
+    nb::class_<Faces>(m, "Faces",
+                      "Chooses the face, a column and a cut, at which a box is split; None where there is none.")
         .def(nb::init<const Located&>(), "located"_a, nb::keep_alive<1, 2>())
         .def(
             "pulling",
@@ -291,8 +314,9 @@ void bind_faces(nb::module_& m) {
 void bind_rivals(nb::module_& m) {
     nb::class_<Rivals>(m, "Rivals", "Plans met on the way, as rows; the oldest make room for new ones.")
         .def(nb::init<std::int32_t>(), "leaves"_a)
-        .def("add", [](Rivals& rivals, Vector row) { return rivals.add(copied(row)); }, "row"_a.noconvert(),
-             "Number of a new plan.")
+        .def(
+            "add", [](Rivals& rivals, Vector row) { return rivals.add(copied(row)); }, "row"_a.noconvert(),
+            "Number of a new plan.")
         .def(
             "row",
             [](const Rivals& rivals, std::int32_t number) -> nb::object {
@@ -318,10 +342,12 @@ void bind_rivals(nb::module_& m) {
                 return nb::cast(to_numpy(mixture.row(), static_cast<std::size_t>(mixture.leaves())));
             },
             "The mixture as a rival, for the leaves that the box meets and those of its projection.")
-        .def_prop_ro("alone", [](const Mixture& mixture) { return array_of(mixture.alone()); },
-                     "The bound of each rival by itself.")
-        .def_prop_ro("weight", [](const Mixture& mixture) { return array_of(mixture.weight()); },
-                     "Weight of each rival in the mixture.");
+        .def_prop_ro(
+            "alone", [](const Mixture& mixture) { return array_of(mixture.alone()); },
+            "The bound of each rival by itself.")
+        .def_prop_ro(
+            "weight", [](const Mixture& mixture) { return array_of(mixture.weight()); },
+            "Weight of each rival in the mixture.");
 }
 
 }  // namespace

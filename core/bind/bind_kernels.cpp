@@ -57,8 +57,8 @@ void make_search(KernelSearch* self, std::vector<Axis> axes, Measure measure, Sh
         std::iota(feature.begin(), feature.end(), 0);
         few = std::make_unique<const FewChanges>(std::move(feature), *most, std::move(barred));
     }
-    Space space{std::move(axes), copied(rows), copied(base), 1, 0.0, 0.0, 0.0,
-                rules == nullptr ? neighbours::Rules() : *rules};
+    Space space{
+        std::move(axes), copied(rows), copied(base), 1, 0.0, 0.0, 0.0, rules == nullptr ? neighbours::Rules() : *rules};
     new (self) KernelSearch(std::move(space), std::move(past), copied(alternative), tau, tail, std::move(few));
 }
 
@@ -110,7 +110,8 @@ void bind_kernels(nb::module_& m) {
                 return self.advance(boxes, cutoff, gap, whence::Deadline(seconds));
             },
             "boxes"_a, "cutoff"_a, "gap"_a, "seconds"_a = std::numeric_limits<double>::infinity(),
-            "Examine at most so many boxes, and none after so many seconds; whether none is left that may hold a nearer explanation, up to the gap.")
+            "Examine at most so many boxes, and none after so many seconds; whether none is left that may hold a "
+            "nearer explanation, up to the gap.")
         .def("standing", &standing, "contexts"_a.noconvert(), "For every context, whether it is an explanation.")
         .def("forget_met", &KernelSearch::forget_met, "Forget the explanation that was met.")
         .def_prop_ro("nodes", &KernelSearch::nodes, "Boxes examined so far.")

@@ -8,12 +8,12 @@
 #include <numeric>
 #include <optional>
 
+#include "base/select.hpp"
+#include "base/simplex.hpp"
 #include "bind/arrays.hpp"
 #include "bind/bindings.hpp"
 #include "neighbours/neighbour_nearness.hpp"
 #include "neighbours/neighbour_search.hpp"
-#include "base/select.hpp"
-#include "base/simplex.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -186,9 +186,10 @@ void bind_axis(nb::module_& m) {
             "values"_a.noconvert(), nb::rv_policy::move, "Distance of numbers from the start.");
 }
 
-// ---- what must hold between axes --------------------------------------------------------------------------------------
+// ---- what must hold between axes ----------------------------------------------------------------------------------
 
-// One row a node: axis (-1 in a leaf), whether it asks for a category, value, left and right child, whether it is broken.
+// One row a node: axis (-1 in a leaf), whether it asks for a category, value, left and right child, whether it is
+// broken.
 void make_rules(Rules* self, const Matrix& nodes, const Ints& roots, const Matrix& rows, const Vector& limits) {
     require(nodes.shape(1) == 6 || nodes.shape(0) == 0, "'nodes' must have six numbers a row.");
     require_size(limits, rows.shape(0), "limits");
@@ -236,8 +237,8 @@ void make_places(Places* self, const std::vector<Axis>& axes, const Matrix& memb
     require_finite(members, "members");
     require_finite(columns, "columns");
     require_finite(origin, "origin");
-    new (self) Places(axes, copied(members), copied(columns), ranks ? copied(*ranks) : std::vector<double>(),
-                      copied(origin));
+    new (self)
+        Places(axes, copied(members), copied(columns), ranks ? copied(*ranks) : std::vector<double>(), copied(origin));
 }
 
 void bind_places(nb::module_& m) {
@@ -281,8 +282,9 @@ void make_search(NeighbourSearch* self, std::vector<Axis> axes, const Matrix& po
         if (entries) require_finite(*entries, "entries");
         scores = Scores(axes, copied(*slopes), entries ? copied(*entries) : std::vector<double>());
     }
-    Space space{std::move(axes), copied(points), copied(base), k, separation, margin, widest,
-                rules == nullptr ? Rules() : *rules, apart, std::move(scores)};
+    Space space{std::move(axes), copied(points),   copied(base), k,
+                separation,      margin,           widest,       rules == nullptr ? Rules() : *rules,
+                apart,           std::move(scores)};
     if (places != nullptr) space.places = *places;
     require(!by_nearness || !tail || *tail <= 1.0, "'tail' must be a share where neighbours count by their nearness.");
     require(!by_nearness || confidence == 0.0, "'confidence' must be 0 where neighbours count by their nearness.");
@@ -353,8 +355,8 @@ void put_box(NeighbourSearch& self, const Vector& low, const Vector& high) {
     require_size(high, axes.size(), "high");
     for (std::size_t j = 0; j < axes.size(); ++j) {
         require(low(j) <= high(j), "'low' end of a box must not be above its 'high' end.");
-        require(axes[j].kind != Kind::category || (is_rank(low(j), axes[j].costs.size()) &&
-                                                   is_rank(high(j), axes[j].costs.size())),
+        require(axes[j].kind != Kind::category ||
+                    (is_rank(low(j), axes[j].costs.size()) && is_rank(high(j), axes[j].costs.size())),
                 "Along a category axis a box must end at ranks.");
     }
     Examiner& examiner = self.worker().examiner;
@@ -469,7 +471,8 @@ void bind_search(nb::module_& m) {
             },
             "boxes"_a, "radius"_a, "threads"_a = 1, "pause"_a = kInfinity, "seconds"_a = kInfinity,
             "numbers"_a = Allowance{}.numbers,
-            "Examine at most so many boxes nearer than the radius: none is begun after the seconds until the pause, what "
+            "Examine at most so many boxes nearer than the radius: none is begun after the seconds until the pause, "
+            "what "
             "is under way at the end of all seconds is left undecided, and a box that takes more numbers is halved.")
         .def("standing", &standing, "contexts"_a.noconvert(), "For every context, whether it is an explanation.")
         .def("forget_met", &NeighbourSearch::forget_met, "Forget the explanation that was met.")
@@ -484,7 +487,8 @@ void bind_search(nb::module_& m) {
             "The nearest explanation met on the way, without proof.")
         .def_prop_ro("met_distance", &NeighbourSearch::met_distance, "Its distance; infinite where none was met.")
         .def("examine", &examine, "low"_a.noconvert(), "high"_a.noconvert(), "radius"_a, "Examine one box.")
-        .def("solve_box", &solve_box, "low"_a.noconvert(), "high"_a.noconvert(), "radius"_a, "patience"_a, "numbers"_a = LeafSolver::Patience{}.numbers,
+        .def("solve_box", &solve_box, "low"_a.noconvert(), "high"_a.noconvert(), "radius"_a, "patience"_a,
+             "numbers"_a = LeafSolver::Patience{}.numbers,
              "Solve one box by linear programs: best extra distance, nearest undecided one, the best context.")
         .def("relations", &relations, "low"_a.noconvert(), "high"_a.noconvert(), "radius"_a,
              "How many others are surely nearer, farther, never farther and never nearer than each point in a box.")

@@ -145,8 +145,8 @@ void leaves(const Ints& feature, const Vector& threshold, const Ints& left, cons
 using Floats32 = VectorOf<float>;
 using Orders = std::vector<MatrixOf<std::int32_t>>;
 
-// The largest float that is not above a number: contexts are floats, which are at most the one where they are at most the
-// other.
+// The largest float that is not above a number: contexts are floats, which are at most the one where they are at most
+// the other.
 float single_below(double number) {
     const auto near = static_cast<float>(number);
     return static_cast<double>(near) > number ? std::nextafter(near, -std::numeric_limits<float>::infinity()) : near;

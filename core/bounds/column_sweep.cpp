@@ -29,7 +29,8 @@ WHENCE_INLINE float least_in(const float* numbers, std::int32_t first, std::int3
         float some[LANES];
         for (std::size_t l = 0; l < LANES; ++l) some[l] = INFINITE;
         for (; first + WIDTH - 1 <= last; first += WIDTH)
-            for (std::size_t l = 0; l < LANES; ++l) some[l] = smaller(numbers[static_cast<std::size_t>(first) + l], some[l]);
+            for (std::size_t l = 0; l < LANES; ++l)
+                some[l] = smaller(numbers[static_cast<std::size_t>(first) + l], some[l]);
         least = least_of(some);
     }
     for (; first <= last; ++first) least = smaller(numbers[first], least);

@@ -28,8 +28,8 @@ struct SlotView {
 void find_least(const SlotView& slot);
 
 // Collect what the cells low..high of a column cost all trees that tell them apart at least, and share it out among
-// these, from the first one to the last. `distance` is infinite where a cell is not left, or is found not to be; there is
-// room for two numbers a cell, and one more.
+// these, from the first one to the last. `distance` is infinite where a cell is not left, or is found not to be; there
+// is room for two numbers a cell, and one more.
 void sweep_column(std::span<const SlotView> slots, std::int32_t low, std::int32_t high, double* distance,
                   double* collected, float* residual);
 

@@ -1,5 +1,5 @@
-// Several rivals at once: the alternative must not cost more than any mixture of them, and over a box with many leaves a
-// mixture bounds the criterion far better than each of them does by itself.
+// Several rivals at once: the alternative must not cost more than any mixture of them, and over a box with many leaves
+// a mixture bounds the criterion far better than each of them does by itself.
 #pragma once
 
 #include <cstdint>
@@ -33,11 +33,11 @@ private:
     void write_row(const OpenBox& open, const Criterion& criterion);
 
     std::vector<double> row_, alone_;
-    std::vector<std::int32_t> leaves_, tree_;      // the leaves that are reached, and where those of a tree begin
-    std::vector<std::vector<double>> values_;      // by rival and reached leaf
-    std::vector<double> found_;                    // weight of each rival in the mixture
+    std::vector<std::int32_t> leaves_, tree_;  // the leaves that are reached, and where those of a tree begin
+    std::vector<std::vector<double>> values_;  // by rival and reached leaf
+    std::vector<double> found_;                // weight of each rival in the mixture
     std::vector<double> weight_, mixed_, gain_;
-    std::vector<std::int32_t> best_;               // where every tree attains the bound, among the reached leaves
+    std::vector<std::int32_t> best_;  // where every tree attains the bound, among the reached leaves
 };
 
 }  // namespace whence

@@ -187,8 +187,8 @@ void PotentialSearch::examine(double key, Waiting waiting, double cutoff, const 
         kept_numbers_ -= static_cast<std::int64_t>(waiting.kept->potentials.size());
 }
 
-// Keep what the whole space has learned for the next time that one begins with it. Where it was ruled out, that is what it
-// had learned until then: from there on the multiplier grows beyond all bounds.
+// Keep what the whole space has learned for the next time that one begins with it. Where it was ruled out, that is what
+// it had learned until then: from there on the multiplier grows beyond all bounds.
 void PotentialSearch::remember() {
     if (best_.potentials.empty()) return;
     Learned& own = whole_[static_cast<std::size_t>(plan_)];
@@ -266,8 +266,8 @@ void PotentialSearch::begin(const Waiting& waiting, double cutoff) {
     potentials_.begin_with({}, own.first);
 }
 
-// Improve the potentials; the best bound met, with the potentials that it was met with. A multiplier that is on its way may
-// lower the bound, and one that has gone astray does not come back soon: halves must not inherit it.
+// Improve the potentials; the best bound met, with the potentials that it was met with. A multiplier that is on its way
+// may lower the bound, and one that has gone astray does not come back soon: halves must not inherit it.
 double PotentialSearch::improve(bool whole, double cutoff, const Deadline& deadline) {
     const double width = std::max(1e-300, WIDTH * std::min(cutoff, UNKNOWN * far_));
     const double most = MOST * whole_[static_cast<std::size_t>(plan_)].first;
@@ -289,8 +289,7 @@ double PotentialSearch::improve(bool whole, double cutoff, const Deadline& deadl
         if (best >= cutoff || deadline.passed() || !std::isfinite(potentials_.bound())) break;
         if (i == 0) continue;
         potentials_.drop_dear(cutoff - potentials_.bound());
-        if (potentials_.multiplier() < most)
-            potentials_.adjust((whole ? WHOLE_STEP : STEP) / (1.0 + SLOWER * (i - 1)));
+        if (potentials_.multiplier() < most) potentials_.adjust((whole ? WHOLE_STEP : STEP) / (1.0 + SLOWER * (i - 1)));
     }
     if (best < cutoff && best > -INFINITE) {
         potentials_.return_to(best_.potentials, best_.multiplier);

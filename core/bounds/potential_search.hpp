@@ -28,16 +28,15 @@ class PotentialSearch {
 public:
     // `worth` says what each leaf adds to the excess of a plan, one row a plan; a context counts where the sum over
     // trees is at most tau for one of them. No such context is nearer than what was `proved` before.
-    PotentialSearch(const Located& located, std::vector<std::vector<double>> worth, double tau,
-                    double proved = 0.0);
+    PotentialSearch(const Located& located, std::vector<std::vector<double>> worth, double tau, double proved = 0.0);
 
     struct Slice {
         bool proved;   // whether the context found is the nearest one,
         double bound;  // no context is nearer than this: infinite where there is none
     };
 
-    // Search on for so many boxes or until the deadline, for contexts nearer than the cutoff. Where that is infinite, and
-    // a first context is found, the slice ends: it may be the next one's cutoff.
+    // Search on for so many boxes or until the deadline, for contexts nearer than the cutoff. Where that is infinite,
+    // and a first context is found, the slice ends: it may be the next one's cutoff.
     Slice advance(std::int64_t budget, double cutoff, const Deadline& deadline);
 
     // The nearest context found so far, and its distance: infinite where there is none.
@@ -104,13 +103,13 @@ private:
     std::vector<char> possible_;     // of each plan: whether there may be a context anywhere
     bool anywhere_ = false, begun_ = false;  // whether any context is looked for, however far away
     Potentials potentials_;
-    Learned best_;                   // what the box under way has learned, until it was ruled out
+    Learned best_;  // what the box under way has learned, until it was ruled out
     Heap<std::int32_t> heap_;
     std::vector<Waiting> waiting_;
     std::vector<std::int32_t> free_;  // places of those that wait no more
     Counted counted_;                 // what they begin with
     std::int64_t examined_ = 0, halves_ = 0, kept_numbers_ = 0;
-    Open dive_ = {};                          // the box to go on with,
+    Open dive_ = {};                            // the box to go on with,
     bool diving_ = false, into_depth_ = false;  // where there is one, and where its halves are gone into, too
 
     // The box under way.

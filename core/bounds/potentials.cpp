@@ -9,8 +9,8 @@ namespace whence {
 namespace {
 
 constexpr double INFINITE = std::numeric_limits<double>::infinity();
-// By how much of the numbers that it is made of a bound may be wrong: each of them is the result of some thousand sums at
-// most.
+// By how much of the numbers that it is made of a bound may be wrong: each of them is the result of some thousand sums
+// at most.
 constexpr double ROUNDING = 1e-11;
 // Numbers up to which sweeps can add them up with half the digits.
 constexpr double MOST = 1e30;

@@ -6,9 +6,9 @@
 //     sum over trees of  min over leaves of [ m * worth + sum over columns of min over the leaf's cells of p ]
 //       + sum over columns of  min over cells of [ distance - sum over trees of p ]  -  m * tau
 //
-// is at most the distance of every context that counts. Potentials are improved column by column: what a cell costs each
-// tree at least (its min-marginal) is collected over all trees and shared out among them evenly. A potential need not
-// differ between cells that the tree does not tell apart. It is infinite where none of these is left.
+// is at most the distance of every context that counts. Potentials are improved column by column: what a cell costs
+// each tree at least (its min-marginal) is collected over all trees and shared out among them evenly. A potential need
+// not differ between cells that the tree does not tell apart. It is infinite where none of these is left.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "bounds/column_sweep.hpp"
-#include "forest/reach.hpp"
 #include "bounds/stretches.hpp"
+#include "forest/reach.hpp"
 
 namespace whence {
 

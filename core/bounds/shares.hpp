@@ -12,8 +12,8 @@
 #include <span>
 #include <vector>
 
-#include "criteria/criterion.hpp"
 #include "base/deadline.hpp"
+#include "criteria/criterion.hpp"
 
 namespace whence {
 
@@ -71,9 +71,9 @@ private:
     std::vector<std::int32_t> bucket_;
     std::vector<double> edge_;
     std::vector<std::int32_t> begin_;
-    std::vector<Share> shares_;  // by bucket and tree
-    double multiplier_ = 1.0;    // distance a unit of the criterion
-    double longing_ = 1.0;       // and a unit of the length that isolation paths are short of
+    std::vector<Share> shares_;        // by bucket and tree
+    double multiplier_ = 1.0;          // distance a unit of the criterion
+    double longing_ = 1.0;             // and a unit of the length that isolation paths are short of
     std::vector<double> way_, price_;  // of each leaf
     std::vector<char> touched_;        // of each bucket: whether it is being learned about
 };

@@ -108,7 +108,8 @@ bool MeanBreach::bound(OpenBox& open, double tau) const {
 // ---- CVaR -----------------------------------------------------------------------------------------------------------
 
 TailBreach::TailBreach(LeafSamples samples, double tail, std::int32_t trees, double kappa)
-    : TailCriterion(samples, tail, trees), steep_(steepness(kappa, trees)) {}
+    : TailCriterion(samples, tail, trees),
+      steep_(steepness(kappa, trees)) {}
 
 Criterion::Excess TailBreach::excess_near(LeafView leaves, EtaRange, std::span<std::int32_t> levels,
                                           std::int32_t guess) const {
@@ -206,8 +207,6 @@ bool TailBreach::bound(OpenBox& open, double tau) const {
     return bound_listed(open, raised(tau), open.etas);
 }
 
-bool TailBreach::bound_again(OpenBox& open, double tau) const {
-    return TailCriterion::bound_again(open, raised(tau));
-}
+bool TailBreach::bound_again(OpenBox& open, double tau) const { return TailCriterion::bound_again(open, raised(tau)); }
 
 }  // namespace whence

@@ -28,8 +28,8 @@ private:
     double kappa_;
 };
 
-// The first plan is the rival, the second one the alternative: see ConfidentTailCriterion. After them come the plans that
-// the rival must not cost more than.
+// The first plan is the rival, the second one the alternative: see ConfidentTailCriterion. After them come the plans
+// that the rival must not cost more than.
 class TailBreach final : public TailCriterion {
 public:
     TailBreach(LeafSamples samples, double tail, std::int32_t trees, double kappa);

@@ -14,14 +14,15 @@ namespace {
 constexpr double INFINITE = std::numeric_limits<double>::infinity();
 // Share of the terms of a sum by which rounding may put a bound above what it bounds.
 constexpr double ROUNDING = 1e-11;
-// A threshold suits where at most this much more than the tail lies above: shares such as 1/3 do not add up exactly, and
-// thresholds that are equally good differ in spread.
+// A threshold suits where at most this much more than the tail lies above: shares such as 1/3 do not add up exactly,
+// and thresholds that are equally good differ in spread.
 constexpr double SAME = 1e-12;
 
 }  // namespace
 
 ConfidentTailCriterion::ConfidentTailCriterion(const TailCriterion& plain, double kappa)
-    : TailCriterion(plain), steep_(steepness(kappa, trees())) {
+    : TailCriterion(plain),
+      steep_(steepness(kappa, trees())) {
     TailCriterion::show({}, false);
 }
 
@@ -141,8 +142,8 @@ bool ConfidentTailCriterion::bound(OpenBox& open, double tau) const {
 // half that leaves none is done with.
 //
 // A tree takes its dearest end of the levels, the first one where its tilt is more than 1 and the last one where it is
-// less: with half of them, trees of one kind have another end than with all. Most trees have a single leaf left, which is
-// then dearer by the same amount under every eta.
+// less: with half of them, trees of one kind have another end than with all. Most trees have a single leaf left, which
+// is then dearer by the same amount under every eta.
 EtaRange ConfidentTailCriterion::halve_levels(OpenBox& open, double tau, EtaRange range) const {
     const std::int32_t r = open.worst;
     const EtaRange all = open.level_ranges[r];
@@ -188,8 +189,7 @@ EtaRange ConfidentTailCriterion::halve_levels(OpenBox& open, double tau, EtaRang
         return etas;
     };
     const EtaRange below = left(false), above = left(true);
-    if (!below.empty() && !above.empty())
-        return {std::min(below.first, above.first), std::max(below.last, above.last)};
+    if (!below.empty() && !above.empty()) return {std::min(below.first, above.first), std::max(below.last, above.last)};
     if (below.empty() && above.empty()) return {1, 0};
     open.level_ranges[r] = below.empty() ? EtaRange{middle + 1, all.last} : EtaRange{all.first, middle};
     return possible(open, tau, below.empty() ? above : below);

@@ -1,15 +1,15 @@
 // CVaR with confidence: what the trees say about both plans, at the thresholds that suit the whole forest.
 //
 // With eta and level the thresholds at which the CVaR of the alternative and of a rival is attained at a context, the
-// value of a tree is A(its leaf, eta) - B(its leaf, level). Their sum is the difference of both CVaR, and to first order
-// a change of a tree's weight changes the difference by its value (the thresholds are optimal): their standard error is
-// that of the difference. Where several thresholds are optimal, the smallest one counts.
+// value of a tree is A(its leaf, eta) - B(its leaf, level). Their sum is the difference of both CVaR, and to first
+// order a change of a tree's weight changes the difference by its value (the thresholds are optimal): their standard
+// error is that of the difference. Where several thresholds are optimal, the smallest one counts.
 //
 // Over a box the thresholds vary. The difference itself is bounded as without confidence, by any level; the spread,
 // for which a centred direction stands, by the levels that are possible in the box, of which the ends suffice: beside
-// the level itself, which cancels out, B falls with the level. A box that this leaves possible is bounded once more with
-// either half of its levels, and with the halves of a half if the other one is ruled out: the fewer there are, the closer
-// is the bound.
+// the level itself, which cancels out, B falls with the level. A box that this leaves possible is bounded once more
+// with either half of its levels, and with the halves of a half if the other one is ruled out: the fewer there are, the
+// closer is the bound.
 #pragma once
 
 #include "criteria/tail_criterion.hpp"

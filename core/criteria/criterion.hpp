@@ -24,8 +24,8 @@ public:
     virtual std::size_t bytes() const { return left_.bytes(); }
 
     struct Excess {
-        double over;         // by how much the alternative's risk exceeds that of the rival it does worst against
-        std::int32_t worst;  // which rival that is
+        double over;           // by how much the alternative's risk exceeds that of the rival it does worst against
+        std::int32_t worst;    // which rival that is
         std::int32_t eta = 0;  // the alternative's threshold that suits, where it has several
     };
 
@@ -78,7 +78,9 @@ protected:
     Counted left_;  // what boxes have left of a set of plans
 
     // The rivals, the worst one first.
-    static std::int32_t nth_rival(std::int32_t i, std::int32_t worst) { return i == 0 ? worst : i <= worst ? i - 1 : i; }
+    static std::int32_t nth_rival(std::int32_t i, std::int32_t worst) {
+        return i == 0 ? worst : i <= worst ? i - 1 : i;
+    }
 };
 
 // Refuse a criterion and a plausibility that are not about the trees of the grid, each about its own.

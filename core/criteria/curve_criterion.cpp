@@ -18,7 +18,10 @@ constexpr double ROUNDING = 1e-12;
 }  // namespace
 
 BrokenLine::BrokenLine(std::vector<double> at, std::vector<double> value, double before, double after)
-    : at_(std::move(at)), value_(std::move(value)), before_(before), after_(after) {
+    : at_(std::move(at)),
+      value_(std::move(value)),
+      before_(before),
+      after_(after) {
     const bool ascends = std::adjacent_find(at_.begin(), at_.end(), std::greater_equal<double>()) == at_.end();
     if (at_.empty() || at_.size() != value_.size() || !ascends)
         throw std::invalid_argument("A curve must have corners in ascending order, and a value at each.");
@@ -72,8 +75,10 @@ BrokenLine::Line BrokenLine::below_at(double low, double high, double place) con
             const double x = at_[i], line = at_from + (at_to - at_from) * ((x - from) / (to - from));
             if (x <= from || x >= to || value_[i] >= line) continue;
             // A corner below the piece: it replaces the end on its own side.
-            if (x <= place) from = x, at_from = value_[i];
-            else to = x, at_to = value_[i];
+            if (x <= place)
+                from = x, at_from = value_[i];
+            else
+                to = x, at_to = value_[i];
             moved = true;
         }
     }
@@ -180,8 +185,8 @@ bool CurveCriterion::bound(OpenBox& open, double tau) const {
     return MeanCriterion::bound(open, raised) && lean_to_projection(open, raised);
 }
 
-// The lines may hold at the projection, though the curves do not: then nothing would pull the box away from there. Lines
-// that are as high as can be at the projection do so sooner.
+// The lines may hold at the projection, though the curves do not: then nothing would pull the box away from there.
+// Lines that are as high as can be at the projection do so sooner.
 bool CurveCriterion::lean_to_projection(OpenBox& open, double tau) const {
     const std::int32_t r = open.worst;
     if (open.holds) return true;

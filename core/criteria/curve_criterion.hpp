@@ -1,5 +1,5 @@
-// Costs that follow forecasts: every outcome has a forecast, to which the leaves of all trees add up, and a curve made of
-// lines that says by how much the alternative costs more than a rival by that forecast. The curves of all outcomes
+// Costs that follow forecasts: every outcome has a forecast, to which the leaves of all trees add up, and a curve made
+// of lines that says by how much the alternative costs more than a rival by that forecast. The curves of all outcomes
 // together must not exceed tau.
 //
 // In a box every forecast lies between two sums over trees. A line below the curve between these two bounds it, and all

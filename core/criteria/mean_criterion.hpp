@@ -20,7 +20,8 @@ public:
     std::int32_t leaves() const override { return leaves_; }
     std::int32_t etas() const override { return 1; }
     Excess excess(LeafView leaves, EtaRange etas, std::span<std::int32_t> levels) const override;
-    double worth(const OpenBox& open, std::int32_t rival, std::int32_t, std::int32_t leaf, std::int32_t) const override {
+    double worth(const OpenBox& open, std::int32_t rival, std::int32_t, std::int32_t leaf,
+                 std::int32_t) const override {
         return row(open, rival)[leaf];
     }
     double rival_part(const OpenBox& open, std::int32_t rival, std::int32_t, std::int32_t leaf) const override {

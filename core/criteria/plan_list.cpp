@@ -29,8 +29,8 @@ constexpr std::size_t SUMMED = 100;
 // By how much of the tail counted shares may be wrong.
 constexpr double ROUNDING = 1e-9;
 
-// Of a box with too many routes, what stands in place of a list: this, how many leaves it met, its row of ways, the number
-// of its tolls, and then the arcs that its routes can take.
+// Of a box with too many routes, what stands in place of a list: this, how many leaves it met, its row of ways, the
+// number of its tolls, and then the arcs that its routes can take.
 constexpr std::int32_t TOO_MANY = -1;
 constexpr std::size_t MET = 1, ROW = 2, TOLLS = 3, ARCS = 4;
 // Numbers of tolls that are held for the parts of boxes, about, at most.
@@ -102,7 +102,8 @@ static void each_tree(const Grid& grid, std::int32_t trees, std::span<const std:
     }
 }
 
-// The thresholds under which the CVaR of a plan can be attained: at most the tail lies above, and below it more than that.
+// The thresholds under which the CVaR of a plan can be attained: at most the tail lies above, and below it more than
+// that.
 EtaRange PlanList::attained(const TailTable& table, const Grid& grid, std::span<const std::int32_t> alive) const {
     const std::int32_t trees = grid.trees_with(leaves_);
     if (trees < 0) throw std::invalid_argument("The list must be about the leaves of the grid.");
@@ -134,7 +135,8 @@ EtaRange PlanList::attained(const TailTable& table, const Grid& grid, std::span<
 void PlanList::add_tail_rival(const TailTable& table, const Grid& grid, std::span<const std::int32_t> alive) {
     const EtaRange range = attained(table, grid, alive);
     const auto size = static_cast<std::size_t>(range.size());
-    // By threshold and leaf. Where a leaf is never met the rival costs so little that nothing seems to be an explanation.
+    // By threshold and leaf. Where a leaf is never met the rival costs so little that nothing seems to be an
+    // explanation.
     std::vector<double> rows(size * count(), -INFINITE), buffer(static_cast<std::size_t>(table.etas()));
     for (const std::int32_t leaf : alive) {
         const double* own = table.row(leaf, range, buffer) + range.first;
@@ -541,9 +543,8 @@ void PlanList::drop_dear(OpenBox& open, const Bounds& found, double tau) const {
         keep(found.best);
         for (std::size_t i = 0; i < found.plans.size() && !dear.empty(); ++i) keep(i);
         if (dear.empty()) continue;
-        open.reach.drop(static_cast<std::int32_t>(t), [&](std::int32_t leaf) {
-            return std::find(dear.begin(), dear.end(), leaf) != dear.end();
-        });
+        open.reach.drop(static_cast<std::int32_t>(t),
+                        [&](std::int32_t leaf) { return std::find(dear.begin(), dear.end(), leaf) != dear.end(); });
     }
 }
 

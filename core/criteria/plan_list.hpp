@@ -1,7 +1,7 @@
 // A set of plans, one by one: some plan of the set must not cost more than the best of its rivals, plus tau.
 //
-// With V(leaf, plan) what a leaf adds to the excess of a plan, the smallest sum over trees of min V(leaf, plan) among the
-// leaves that a box meets bounds the excess of every plan by itself. A box carries the plans that its bound leaves
+// With V(leaf, plan) what a leaf adds to the excess of a plan, the smallest sum over trees of min V(leaf, plan) among
+// the leaves that a box meets bounds the excess of every plan by itself. A box carries the plans that its bound leaves
 // possible, and hands them down to its halves. Under CVaR a plan is a pair of a plan and a threshold eta, and so is a
 // rival: for a pair the CVaR is a sum over trees, too.
 #pragma once
@@ -13,11 +13,11 @@
 #include <span>
 #include <vector>
 
-#include "routes/box_routes.hpp"
 #include "criteria/criterion.hpp"
 #include "criteria/plan_rows.hpp"
-#include "routes/route_table.hpp"
 #include "criteria/tail_criterion.hpp"
+#include "routes/box_routes.hpp"
+#include "routes/route_table.hpp"
 
 namespace whence {
 
@@ -29,9 +29,9 @@ public:
     void add_plan(std::span<const double> row);
     void add_rival(std::span<const double> row);
 
-    // All pairs of a plan with its thresholds, but for those under which its CVaR is attained nowhere, or cannot stay below
-    // the rivals, plus tau, whichever of the `alive` leaves each tree has; the same of a rival, as far as that goes. The
-    // rivals come first. The criterion is then about contexts with such leaves alone.
+    // All pairs of a plan with its thresholds, but for those under which its CVaR is attained nowhere, or cannot stay
+    // below the rivals, plus tau, whichever of the `alive` leaves each tree has; the same of a rival, as far as that
+    // goes. The rivals come first. The criterion is then about contexts with such leaves alone.
     void add_tail_plan(const TailTable& table, const Grid& grid, std::span<const std::int32_t> alive, double tau);
     void add_tail_rival(const TailTable& table, const Grid& grid, std::span<const std::int32_t> alive);
 
@@ -39,8 +39,8 @@ public:
     // possible, as soon as these are few.
     void set_routes(std::shared_ptr<const RouteTable> routes, std::shared_ptr<const RouteTable> all);
 
-    // A list of the routes that are best in some contexts, given by the leaves of all trees, one after the other: where one
-    // of them is good enough, the set is.
+    // A list of the routes that are best in some contexts, given by the leaves of all trees, one after the other: where
+    // one of them is good enough, the set is.
     std::unique_ptr<PlanList> best_at(std::span<const std::int32_t> leaves, std::size_t trees) const;
 
     // Edges of the networks, where the set is all routes of one.
@@ -49,8 +49,8 @@ public:
     }
     // Whether there are so many routes that the first box will not list them.
     bool many() const { return many_; }
-    // Leave room for about so many bytes of rows, of plans that are met on the way among others. A question whose own plans
-    // take more is asked all the same, but boxes list no further ones.
+    // Leave room for about so many bytes of rows, of plans that are met on the way among others. A question whose own
+    // plans take more is asked all the same, but boxes list no further ones.
     void limit_memory(std::size_t bytes);
     std::size_t bytes() const override;
     std::int64_t plans() const { return plans_.count(); }
@@ -108,10 +108,10 @@ private:
     mutable PlanRows plans_, rivals_;
     std::shared_ptr<const RouteTable> routes_, all_routes_;
     bool many_ = false;
-    mutable std::mutex mutex_;  // of what is known
-    mutable std::vector<std::unique_ptr<const Tolls>> held_;  // of boxes with many routes,
-    mutable std::size_t tolls_held_ = 0;                      // so many numbers
-    mutable PlanRows ways_;               // the cheapest ways of leaves under tolls
+    mutable std::mutex mutex_;                                    // of what is known
+    mutable std::vector<std::unique_ptr<const Tolls>> held_;      // of boxes with many routes,
+    mutable std::size_t tolls_held_ = 0;                          // so many numbers
+    mutable PlanRows ways_;                                       // the cheapest ways of leaves under tolls
     mutable std::map<Route, std::int32_t> known_, known_rivals_;  // routes that have a row
 };
 

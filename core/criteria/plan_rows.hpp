@@ -1,7 +1,7 @@
 // What each leaf adds to the cost of plans: rows that are only ever added, one a plan.
 //
-// Threads may add rows while others read: whoever was handed the number of a row reads it without a lock, for rows never
-// move.
+// Threads may add rows while others read: whoever was handed the number of a row reads it without a lock, for rows
+// never move.
 #pragma once
 
 #include <algorithm>

@@ -11,7 +11,8 @@ namespace whence {
 class Rivals {
 public:
     explicit Rivals(std::int32_t leaves)
-        : leaves_(leaves), capacity_(std::max<std::int64_t>(LEAST, NUMBERS / std::max(1, leaves))) {}
+        : leaves_(leaves),
+          capacity_(std::max<std::int64_t>(LEAST, NUMBERS / std::max(1, leaves))) {}
 
     // Number of a new plan.
     std::int32_t add(std::vector<double> row) {

@@ -9,8 +9,8 @@ namespace whence {
 
 namespace {
 
-// Steps in which the common level of the trees is closed in on, and how close is enough, as a share of where it may lie.
-// Any level gives a valid bound.
+// Steps in which the common level of the trees is closed in on, and how close is enough, as a share of where it may
+// lie. Any level gives a valid bound.
 constexpr int STEPS = 4;
 constexpr double CLOSE = 1e-4;
 // Parabolas that are tried for a box, and the least width of one beside the values.
@@ -42,7 +42,8 @@ void lean(std::size_t count, Value value, double steep, std::span<double> tilt) 
 }  // namespace
 
 double steepness(double kappa, std::int32_t trees) {
-    if (!(kappa >= 0.0) || !std::isfinite(kappa)) throw std::invalid_argument("'kappa' must be finite and not negative.");
+    if (!(kappa >= 0.0) || !std::isfinite(kappa))
+        throw std::invalid_argument("'kappa' must be finite and not negative.");
     if (trees < 2) return 0.0;  // one tree does not disagree
     return kappa * std::sqrt(static_cast<double>(trees) / (trees - 1.0));
 }
@@ -103,7 +104,8 @@ double too_high(std::span<const double> low, std::span<const double> high, doubl
         for (std::size_t lane = 0; lane < 4; ++lane) add(t + lane, lane);
     for (; t < count; ++t) add(t, t % 4);
     const double all = (sum[0] + sum[1]) + (sum[2] + sum[3]);
-    const double spread = (squares[0] + squares[1]) + (squares[2] + squares[3]) - all * all / static_cast<double>(count);
+    const double spread =
+        (squares[0] + squares[1]) + (squares[2] + squares[3]) - all * all / static_cast<double>(count);
     return std::sqrt(std::max(0.0, spread)) - steep * all / static_cast<double>(count);
 }
 

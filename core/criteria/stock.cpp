@@ -108,8 +108,8 @@ private:
 
 namespace {
 
-// Of some of the quantities, from the first to the last one: the smallest and the largest share of demands up to each that
-// the alive leaves can have together, tree by tree.
+// Of some of the quantities, from the first to the last one: the smallest and the largest share of demands up to each
+// that the alive leaves can have together, tree by tree.
 struct UpTo {
     std::vector<std::size_t> at;
     std::vector<double> least, most;
@@ -152,7 +152,8 @@ UpTo shares_up_to(const std::vector<double>& points, const Demands& demands, std
 
 StockTable::StockTable(const LeafSamples& samples, const Products& products, std::int32_t trees, const Alive& alive,
                        const Limits& limits)
-    : leaves_(static_cast<std::int32_t>(samples.size.size())), place_(samples.size.size(), 0) {
+    : leaves_(static_cast<std::int32_t>(samples.size.size())),
+      place_(samples.size.size(), 0) {
     const std::size_t count = products.count(), n = count == 0 ? 0 : products.demand.size() / count;
     for (std::size_t l = 0; l < alive.leaves.size(); ++l) place_[alive.leaves[l]] = static_cast<std::int32_t>(l) + 1;
     Demands demands(samples, alive, n);
@@ -203,8 +204,8 @@ void StockTable::write(const Demands& demands, const Products& products, std::si
         const auto own = std::span(demands.values).subspan(first, last - first);
         const double* mass = demands.masses.data() + first;
         const double share = 1.0 / (demands.total[l] * trees);
-        // Demands below a breakpoint are left over, those above are short; both sums go along with the breakpoints. They
-        // are counted from the first one: sums of numbers that are all large would lose what tells them apart.
+        // Demands below a breakpoint are left over, those above are short; both sums go along with the breakpoints.
+        // They are counted from the first one: sums of numbers that are all large would lose what tells them apart.
         double above = 0.0, below = 0.0, less = 0.0;
         for (std::size_t i = 0; i < own.size(); ++i) above += mass[i] * (own[i] - origin);
         std::size_t passed = 0;
@@ -274,7 +275,8 @@ bool StockCriterion::affordable(const std::vector<std::int32_t>& at) const {
     return total <= budget_;
 }
 
-// What the rival costs in each leaf: where the best of all quantities are asked for, those that are so at the projection.
+// What the rival costs in each leaf: where the best of all quantities are asked for, those that are so at the
+// projection.
 std::vector<double> StockCriterion::against(const OpenBox& open) const {
     if (all_ == nullptr) return rival_;
     std::vector<double> total;
@@ -296,8 +298,8 @@ std::vector<double> StockCriterion::against(const OpenBox& open) const {
     return found;
 }
 
-// The breakpoints of each product that can be best somewhere in the box: a breakpoint is not where costs still fall after
-// it whichever leaves the trees have, or have risen before it.
+// The breakpoints of each product that can be best somewhere in the box: a breakpoint is not where costs still fall
+// after it whichever leaves the trees have, or have risen before it.
 void StockCriterion::narrow(OpenBox& open, const std::vector<double>& here) const {
     std::vector<std::int32_t> ranges;
     if (open.plans) {

@@ -1,9 +1,9 @@
 // Quantities that are chosen one by one: some quantities of the set must not cost more than a rival, plus tau.
 //
-// The best quantity of a product is one of its past demands, a breakpoint. The least cost over all of them is no sum over
-// trees, so that it is bounded by one: what the trees say at the projection about moving to another breakpoint is shared
-// out among the trees that are not decided, and each of these may then choose breakpoints of its own. A box carries the
-// range of breakpoints of every product that can be best somewhere in it.
+// The best quantity of a product is one of its past demands, a breakpoint. The least cost over all of them is no sum
+// over trees, so that it is bounded by one: what the trees say at the projection about moving to another breakpoint is
+// shared out among the trees that are not decided, and each of these may then choose breakpoints of its own. A box
+// carries the range of breakpoints of every product that can be best somewhere in it.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,8 @@ public:
         std::size_t count() const { return holding.size(); }
     };
 
-    // The leaves that the table is about, in their order, and the tree of each where that is known. Breakpoints that are
-    // best nowhere, whichever of them each tree has, are left out, and so are the rows of all other leaves.
+    // The leaves that the table is about, in their order, and the tree of each where that is known. Breakpoints that
+    // are best nowhere, whichever of them each tree has, are left out, and so are the rows of all other leaves.
     struct Alive {
         std::span<const std::int32_t> leaves, tree;
     };
@@ -72,9 +72,10 @@ private:
 
 class StockCriterion final : public MeanCriterion {
 public:
-    // Against a rival that costs `rival` in each leaf (its mean over the leaf's samples, divided by the number of trees),
-    // and against the best quantities of `all` where they are given and keep the budget. The set's own quantities need
-    // not keep it: then the criterion is less than what is asked for, and whoever asks judges its candidates again.
+    // Against a rival that costs `rival` in each leaf (its mean over the leaf's samples, divided by the number of
+    // trees), and against the best quantities of `all` where they are given and keep the budget. The set's own
+    // quantities need not keep it: then the criterion is less than what is asked for, and whoever asks judges its
+    // candidates again.
     StockCriterion(std::shared_ptr<const StockTable> table, std::vector<double> rival,
                    std::shared_ptr<const StockTable> all, double budget);
 

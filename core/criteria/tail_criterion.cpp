@@ -12,8 +12,8 @@ constexpr double INFINITE = std::numeric_limits<double>::infinity();
 // From this many etas on it pays to ask which of them can attain the CVaR.
 constexpr std::int32_t WIDE = 64;
 
-// The first of low..high that suits, as all after it do; `high` where none before it does. It is looked for from a guess
-// outwards: in the next box, or at the next context, it is often the same or nearly so.
+// The first of low..high that suits, as all after it do; `high` where none before it does. It is looked for from a
+// guess outwards: in the next box, or at the next context, it is often the same or nearly so.
 template <class Suits>
 std::int32_t first_suitable(std::int32_t low, std::int32_t high, std::int32_t guess, Suits suits) {
     if (guess >= 0 && low < high) {
@@ -56,7 +56,12 @@ std::int32_t first_suitable(std::int32_t low, std::int32_t high, std::int32_t gu
 
 TailTable::TailTable(const LeafSamples& samples, std::vector<double> etas, std::vector<std::int32_t> rank, double tail,
                      std::int32_t trees, bool kept)
-    : samples_(samples), etas_(std::move(etas)), rank_(std::move(rank)), tail_(tail), trees_(trees), kept_(kept) {
+    : samples_(samples),
+      etas_(std::move(etas)),
+      rank_(std::move(rank)),
+      tail_(tail),
+      trees_(trees),
+      kept_(kept) {
     if (kept_) fill_all();
 }
 
@@ -111,8 +116,8 @@ void TailTable::fill_all() {
         count_above(many_above_);
 }
 
-// The same as `fill` does it, of some leaves from the first one on: each number waits for the one before it, so that they
-// go on side by side.
+// The same as `fill` does it, of some leaves from the first one on: each number waits for the one before it, so that
+// they go on side by side.
 template <std::int32_t lanes>
 void TailTable::fill_leaves(std::int32_t first, std::vector<double>& masses) {
     double scale[lanes], share[lanes], above[lanes] = {}, over[lanes] = {};
@@ -147,7 +152,8 @@ void TailTable::count_above(std::vector<Count>& above) {
             if (rank_[sample] > 0) ++above[below(rank_[sample] - 1, leaf)];
     for (std::int32_t k = etas() - 2; k >= 0; --k) {
         Count* row = above.data() + below(k, 0);
-        for (std::int32_t leaf = 0; leaf < leaves; ++leaf) row[leaf] = static_cast<Count>(row[leaf] + row[leaf + leaves]);
+        for (std::int32_t leaf = 0; leaf < leaves; ++leaf)
+            row[leaf] = static_cast<Count>(row[leaf] + row[leaf + leaves]);
     }
 }
 
@@ -197,7 +203,8 @@ template <class Use>
 double TailTable::with_shares(std::int32_t eta, Use use) const {
     const double *share = share_.data(), *less = less_.data();
     const auto by_counts = [&](const auto* above) {
-        if (less_.empty()) return use([=](std::int32_t leaf) { return static_cast<double>(above[leaf]) * share[leaf]; });
+        if (less_.empty())
+            return use([=](std::int32_t leaf) { return static_cast<double>(above[leaf]) * share[leaf]; });
         return use([=](std::int32_t leaf) { return static_cast<double>(above[leaf]) * share[leaf] - less[leaf]; });
     };
     if (!above_.empty()) return by_counts(above_.data() + below(eta, 0));
@@ -259,8 +266,8 @@ void TailCriterion::add_plan(std::vector<double> etas, std::vector<std::int32_t>
     if (std::any_of(rank.begin(), rank.end(), [&](std::int32_t k) { return k < 0 || k >= count; }))
         throw std::invalid_argument("'rank' must name an eta of every sample.");
     const auto n = static_cast<std::int32_t>(rank.size());
-    if (plans_.empty() && std::any_of(samples_.samples.begin(), samples_.samples.end(),
-                                      [&](std::int32_t i) { return i < 0 || i >= n; }))
+    if (plans_.empty() &&
+        std::any_of(samples_.samples.begin(), samples_.samples.end(), [&](std::int32_t i) { return i < 0 || i >= n; }))
         throw std::invalid_argument("'rank' must name an eta of every sample.");
     if (!plans_.empty() && n != n_samples_) throw std::invalid_argument("All plans must have the same samples.");
     n_samples_ = n;
@@ -299,8 +306,8 @@ TailTable::Least TailCriterion::least_of(std::int32_t r, LeafView leaves, std::i
 
 // At any context the sum over trees is convex in eta, and falls as long as more than the tail lies above: where even
 // the smallest share above is more the minimum lies beyond, where even the largest is less it lies before. Shares
-// shrink with eta in every leaf, and their sums do so in spite of rounding: an eta that is dropped by mistake has almost
-// exactly the tail above, so that the next one is as good.
+// shrink with eta in every leaf, and their sums do so in spite of rounding: an eta that is dropped by mistake has
+// almost exactly the tail above, so that the next one is as good.
 EtaRange TailCriterion::quantiles(OpenBox& open, EtaRange range) const {
     list(open);
     return listed_quantiles(open, range);
@@ -320,8 +327,8 @@ EtaRange TailCriterion::bracket(const OpenBox& open, const TailTable& plan, EtaR
     const double tail = (tail_ + slack) * trees_;
     const auto some = [&](std::int32_t k) { return !(plan.smallest_above(open.listed, k, tail) > tail); };
     const auto all = [&](std::int32_t k) { return !(plan.largest_above(open.listed, k, tail) > tail); };
-    // All etas suit beyond the last one, none before the first one: a range in the midst may have been passed by. It has
-    // not where an eta before its last one is the first that suits some context, or one after its first the last.
+    // All etas suit beyond the last one, none before the first one: a range in the midst may have been passed by. It
+    // has not where an eta before its last one is the first that suits some context, or one after its first the last.
     const std::int32_t first = first_suitable(range.first, range.last, guess.first, some);
     if (first == range.last && range.last < plan.etas() - 1 && !some(range.last)) return {1, 0};
     const std::int32_t last = first_suitable(first, range.last, guess.last, all);
@@ -337,8 +344,8 @@ void TailCriterion::take_off(const OpenBox& open, std::int32_t r, std::vector<do
             numbers[i] = -rival_part(open, r, t, listed.leaves[i]);
 }
 
-bool TailCriterion::least_row(OpenBox& open, std::int32_t tree, std::int32_t r, EtaRange range,
-                              const double* taken_off, double* part) const {
+bool TailCriterion::least_row(OpenBox& open, std::int32_t tree, std::int32_t r, EtaRange range, const double* taken_off,
+                              double* part) const {
     const std::int32_t first = open.listed.from[tree], last = open.listed.from[tree + 1], width = range.size();
     const double factor = tilt(open, r, tree);
     for (std::int32_t i = first; i < last; ++i) {
@@ -356,8 +363,8 @@ bool TailCriterion::least_row(OpenBox& open, std::int32_t tree, std::int32_t r, 
     return first < last;
 }
 
-// Raise ``open.joint`` to the bound against rival r; the etas left, an empty range where there is none. The parts of the
-// trees stay where it is the worst rival.
+// Raise ``open.joint`` to the bound against rival r; the etas left, an empty range where there is none. The parts of
+// the trees stay where it is the worst rival.
 EtaRange TailCriterion::against(OpenBox& open, double tau, EtaRange range, std::int32_t r) const {
     const auto width = static_cast<std::size_t>(range.size());
     // What the worst rival takes off is asked for once more, when leaves are dropped.
@@ -403,7 +410,8 @@ void TailCriterion::drop_dear(OpenBox& open, double tau) const {
     for (std::int32_t t = 0; t < trees_; ++t) {
         std::int32_t i = listed.from[t];
         const std::int32_t last = listed.from[t + 1];
-        const double* part = open.parts.data() + static_cast<std::size_t>(t) * stride + (range.first - open.parts_of.first);
+        const double* part =
+            open.parts.data() + static_cast<std::size_t>(t) * stride + (range.first - open.parts_of.first);
         if (!alternative().kept() && last - i > 1) {
             // Rows that are computed differ in their last digits from range to range.
             least_row(open, t, open.worst, range, open.taken_off.data(), open.part.data());

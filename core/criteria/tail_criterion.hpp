@@ -90,8 +90,8 @@ public:
         std::int32_t eta;
     };
 
-    // The eta of a range at which the sum over the leaves, one a tree, is smallest: at most the tail, and this much more
-    // per tree, lies above. With luck it is not far from a guess.
+    // The eta of a range at which the sum over the leaves, one a tree, is smallest: at most the tail, and this much
+    // more per tree, lies above. With luck it is not far from a guess.
     std::int32_t best_eta(LeafView leaves, EtaRange range, double slack = 0.0, std::int32_t guess = -1) const;
     // And that sum.
     Least least(LeafView leaves, EtaRange range, double slack = 0.0, std::int32_t guess = -1) const;
@@ -131,14 +131,17 @@ private:
     std::vector<std::uint16_t> above_;
     std::vector<std::uint32_t> many_above_;
     std::vector<double> shares_;  // what share of its mass these have, where samples do not count alike
-    std::vector<double> share_;  // of a sample of the leaf
-    std::vector<double> less_;   // what is taken off their sum, where weights are pooled
+    std::vector<double> share_;   // of a sample of the leaf
+    std::vector<double> less_;    // what is taken off their sum, where weights are pooled
 };
 
 class TailCriterion : public Criterion {
 public:
     // `tail` is 1 - alpha.
-    TailCriterion(LeafSamples samples, double tail, std::int32_t trees) : samples_(samples), tail_(tail), trees_(trees) {}
+    TailCriterion(LeafSamples samples, double tail, std::int32_t trees)
+        : samples_(samples),
+          tail_(tail),
+          trees_(trees) {}
 
     // The alternative first, then the plans that it must not cost more than: see TailTable.
     void add_plan(std::vector<double> etas, std::vector<std::int32_t> rank, bool kept);
@@ -184,8 +187,8 @@ protected:
     // Go through the reach of a box once; the functions below read ``open.listed``.
     void list(OpenBox& open) const { open.reach.list(trees_, open.listed); }
     // The etas of a range that suit some context of the box, by one plan's table: at which at most the tail, and this
-    // much more per tree, lies above, but not at the eta before. With luck they are not far from a guess. An empty range
-    // where none suits.
+    // much more per tree, lies above, but not at the eta before. With luck they are not far from a guess. An empty
+    // range where none suits.
     EtaRange bracket(const OpenBox& open, const TailTable& plan, EtaRange range, double slack, EtaRange guess) const;
     std::int32_t trees() const { return trees_; }
     const TailTable& alternative() const { return *plans_.front(); }

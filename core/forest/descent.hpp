@@ -12,8 +12,8 @@ namespace whence {
 class Descent {
 public:
     // A node of a tree; nodes are numbered on from tree to tree. A context goes to the left where it is at most the
-    // threshold, the largest float that is not above that of the tree; where what is missing goes, the node says itself.
-    // All that a step needs lies together, and takes little room: a context goes through thousands of trees.
+    // threshold, the largest float that is not above that of the tree; where what is missing goes, the node says
+    // itself. All that a step needs lies together, and takes little room: a context goes through thousands of trees.
     struct Node {
         float threshold;
         std::int32_t left, right;  // of a leaf: where its samples begin in its forest's order, and how many there are
@@ -28,7 +28,10 @@ public:
 
     // `roots` are those of all trees.
     Descent(std::vector<Node> nodes, std::vector<std::int64_t> roots, std::vector<Forest> forests, std::size_t samples)
-        : nodes_(std::move(nodes)), roots_(std::move(roots)), forests_(std::move(forests)), samples_(samples) {
+        : nodes_(std::move(nodes)),
+          roots_(std::move(roots)),
+          forests_(std::move(forests)),
+          samples_(samples) {
         for (const Node& node : nodes_) columns_ = std::max<std::int32_t>(columns_, node.column + 1);
     }
 

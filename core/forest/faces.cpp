@@ -74,7 +74,7 @@ void Faces::list_leaves(const OpenBox& open, const Criterion& criterion, std::in
     open.reach.each(tree, [&](std::int32_t leaf) { listed_.push_back(leaf); });
     if (listed_.size() < 2) return;  // nothing to compare a lone leaf with
     for (const std::int32_t leaf : listed_)
-        price_[leaf] = tree >= open.trees      ? open.plausible->value(leaf)
+        price_[leaf] = tree >= open.trees     ? open.plausible->value(leaf)
                        : !open.prices.empty() ? open.prices[leaf]
                                               : criterion.worth(open, open.worst, tree, leaf, open.eta);
 }
@@ -86,7 +86,8 @@ Faces::Step Faces::next_step(const OpenBox& open, std::int32_t j, std::int32_t e
     for (const std::int32_t leaf : listed_) {
         if (price_[leaf] > step.value) continue;
         const Interval cells = grid_->cells_of(leaf, j);
-        const std::int32_t end = side < 0 ? std::max(open.box[j].low, cells.low) : std::min(open.box[j].high, cells.high);
+        const std::int32_t end =
+            side < 0 ? std::max(open.box[j].low, cells.low) : std::min(open.box[j].high, cells.high);
         if (side * (end - edge) > 0 && (price_[leaf] < step.value || side * (end - step.to) > 0))
             step = {price_[leaf], end};
     }
@@ -104,7 +105,7 @@ void Faces::lift(const OpenBox& open, const Criterion& criterion, std::int32_t t
         const std::int32_t j = entry.column, base = grid_->first_cell(j);
         seen_[j] = 1;
         for (const int side : {-1, 1}) {
-            double Lift::*half = side < 0 ? &Lift::before : &Lift::after;
+            double Lift::* half = side < 0 ? &Lift::before : &Lift::after;
             const std::int32_t end = side < 0 ? open.box[j].low : open.box[j].high;
             std::int32_t edge = side < 0 ? std::max(end, entry.low) : std::min(end, entry.high);
             while (edge != end) {
@@ -122,9 +123,9 @@ void Faces::lift(const OpenBox& open, const Criterion& criterion, std::int32_t t
     }
 }
 
-// A half is settled as far as its bound rises towards what is needed, and as far as it moves away towards the cutoff. Both
-// halves count: their shares are multiplied. Between two faces at which the rises change, that one is rated which is
-// farthest from the projection.
+// A half is settled as far as its bound rises towards what is needed, and as far as it moves away towards the cutoff.
+// Both halves count: their shares are multiplied. Between two faces at which the rises change, that one is rated which
+// is farthest from the projection.
 std::optional<Face> Faces::most_settled(const OpenBox& open, double need, double cutoff) {
     const double a_rise = need > 0.0 ? 1.0 / need : 0.0, a_step = 1.0 / (cutoff - open.near);
     std::optional<Face> chosen;

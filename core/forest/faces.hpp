@@ -1,8 +1,8 @@
 // The face at which a box is split.
 //
-// At first a box is split next to its nearest point, so that what is near is settled first. A question that takes longer
-// has to rule out nearly everything nearer, and a box is split where both halves come nearest to being settled: deep forests
-// need a fifth of the boxes then.
+// At first a box is split next to its nearest point, so that what is near is settled first. A question that takes
+// longer has to rule out nearly everything nearer, and a box is split where both halves come nearest to being settled:
+// deep forests need a fifth of the boxes then.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,11 @@ struct Face {
 class Faces {
 public:
     explicit Faces(const Located& located)
-        : located_(&located), grid_(&located.grid()), score_(grid_->faces(), 0.0), touched_(), seen_(grid_->columns(), 0) {}
+        : located_(&located),
+          grid_(&located.grid()),
+          score_(grid_->faces(), 0.0),
+          touched_(),
+          seen_(grid_->columns(), 0) {}
 
     const Located& located() const { return *located_; }
 
@@ -63,11 +67,11 @@ private:
 
     const Located* located_;
     const Grid* grid_;
-    std::vector<double> score_;      // of each face
-    std::vector<Face> touched_;      // faces with a score
-    std::vector<char> seen_;         // of each column: whether it has a lift
-    std::vector<Lift> lift_;         // of each cell
-    std::vector<double> price_;      // of each leaf
+    std::vector<double> score_;         // of each face
+    std::vector<Face> touched_;         // faces with a score
+    std::vector<char> seen_;            // of each column: whether it has a lift
+    std::vector<Lift> lift_;            // of each cell
+    std::vector<double> price_;         // of each leaf
     std::vector<std::int32_t> listed_;  // reached leaves of one tree
 };
 

@@ -7,7 +7,9 @@ namespace whence {
 
 FewChanges::FewChanges(std::vector<std::int32_t> feature, std::int32_t most,
                        std::vector<std::vector<std::int32_t>> barred, const std::vector<std::int32_t>& free)
-    : feature_(std::move(feature)), most_(most), barred_(std::move(barred)) {
+    : feature_(std::move(feature)),
+      most_(most),
+      barred_(std::move(barred)) {
     for (const std::int32_t f : feature_) {
         if (f < 0 || f >= columns()) throw std::invalid_argument("'feature' must count the features from 0.");
         features_ = std::max(features_, f + 1);

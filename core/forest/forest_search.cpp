@@ -17,7 +17,8 @@ constexpr double INFINITE = std::numeric_limits<double>::infinity();
 
 ForestSearch::ForestSearch(const Located& located, Criterion& criterion, double tau, int threads,
                            const Plausibility* plausible, const FewChanges* few)
-    : shared_{located, criterion, tau, {}, {}, plausible, few}, candidate_{INFINITE, Cells(located.grid().columns())} {
+    : shared_{located, criterion, tau, {}, {}, plausible, few},
+      candidate_{INFINITE, Cells(located.grid().columns())} {
     require_fit(located.grid(), criterion, plausible);
     if (threads < 1) throw std::invalid_argument("'threads' must be positive.");
     require_fit(located.grid(), few);

@@ -1,7 +1,7 @@
 // Best-first search over the boxes of a forest, by one thread or several.
 //
-// The first nearest point that satisfies the criterion is the nearest explanation: whatever the number of threads, it is
-// handed out only when no box that is left is nearer.
+// The first nearest point that satisfies the criterion is the nearest explanation: whatever the number of threads, it
+// is handed out only when no box that is left is nearer.
 #pragma once
 
 #include <cstdint>
@@ -33,9 +33,9 @@ public:
     // goes on, since it waits for plans.
     void ask_in_boxes(bool eager);
 
-    // Search on for `budget` boxes, until the deadline (but for one box), or until nothing nearer than `cutoff` is left; a
-    // candidate is then `cells()`, and it is handed out again unless a rival or an exclusion removes it. With one thread, where a
-    // slice ends changes nothing: the next one goes on with the box under way.
+    // Search on for `budget` boxes, until the deadline (but for one box), or until nothing nearer than `cutoff` is
+    // left; a candidate is then `cells()`, and it is handed out again unless a rival or an exclusion removes it. With
+    // one thread, where a slice ends changes nothing: the next one goes on with the box under way.
     Slice advance(std::int64_t budget, double cutoff, Hard hard, const Deadline& deadline);
 
     // Of an absolute question: a plan that beats the alternative at the candidate, as a row of what each leaf adds to
@@ -55,9 +55,7 @@ public:
     const Cells& cells() const { return candidate_.cells; }
     std::int64_t examined() const { return shared_.examined; }
     // About how much memory is taken by boxes, plans met, and what the criterion has kept of them.
-    std::size_t bytes() const {
-        return shared_.queue.bytes() + workers_[0]->bytes() + shared_.criterion.bytes();
-    }
+    std::size_t bytes() const { return shared_.queue.bytes() + workers_[0]->bytes() + shared_.criterion.bytes(); }
 
 private:
     bool work(const Allowance& allowance, Hard hard);

@@ -214,8 +214,8 @@ void ForestWorker::look() {
     if (rows_.size() > numbers_.size()) open_.worst = criterion_.rivals() - 1;  // the mixture
     const auto& excluded = shared_.excluded;
     open_.barred = open_.holds && std::any_of(excluded.begin(), excluded.end(), [&](const Leaves& leaves) {
-        return std::equal(leaves.begin(), leaves.end(), open_.here.begin());
-    });
+                       return std::equal(leaves.begin(), leaves.end(), open_.here.begin());
+                   });
 }
 
 // Take the strong bound of the box; false where that ends its turn.

@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "base/deadline.hpp"
+#include "bounds/mixture.hpp"
+#include "bounds/shares.hpp"
+#include "criteria/rivals.hpp"
 #include "forest/faces.hpp"
 #include "forest/few_changes.hpp"
-#include "bounds/mixture.hpp"
 #include "forest/queue.hpp"
-#include "criteria/rivals.hpp"
-#include "bounds/shares.hpp"
 
 namespace whence {
 
@@ -26,7 +26,7 @@ struct Shared {
     Criterion& criterion;
     double tau;
     Queue queue;
-    std::vector<Leaves> excluded;  // of all trees, or of the first ones
+    std::vector<Leaves> excluded;             // of all trees, or of the first ones
     const Plausibility* plausible = nullptr;  // where contexts must be
     const FewChanges* few = nullptr;          // where only some features may change together
     std::atomic<std::int64_t> examined = 0;   // boxes
@@ -65,8 +65,8 @@ public:
         if (absolute_) criterion_.show({}, false);
     }
 
-    // Work on the nearest boxes until the allowance is used up, nothing is left, or a candidate is met: the projection of
-    // a box satisfies the criterion. The box goes back, for other threads may have nearer ones.
+    // Work on the nearest boxes until the allowance is used up, nothing is left, or a candidate is met: the projection
+    // of a box satisfies the criterion. The box goes back, for other threads may have nearer ones.
     std::optional<Candidate> work(const Allowance& allowance, Hard hard);
 
     bool under_way() const { return under_way_; }
@@ -84,7 +84,8 @@ public:
     void show_latest(std::int32_t count);
 
 private:
-    // What becomes of a box: it is done with, it holds a candidate, it shrank and is bounded again, or it has to be split.
+    // What becomes of a box: it is done with, it holds a candidate, it shrank and is bounded again, or it has to be
+    // split.
     enum class Verdict { done, candidate, again, split };
 
     void resume(double cutoff);
@@ -127,23 +128,23 @@ private:
     OpenBox open_;
     Hull hull_;
     Faces faces_;
-    Box narrowed_;  // the box under way, narrowed
-    Cells moved_;   // the projection on it
+    Box narrowed_;                         // the box under way, narrowed
+    Cells moved_;                          // the projection on it
     FewChanges::Features changed_, kept_;  // features that change everywhere in the box, and that must stay
-    bool under_way_ = false;   // whether the open box is not done with
-    bool holds_link_ = false;  // whether its link does not wait in the queue
-    double cutoff_ = 0.0;      // the cutoff it was opened with
-    std::int32_t rivals_ = 0;  // and the number of rivals
-    std::optional<Shares> shares_;  // every thread learns by itself
+    bool under_way_ = false;               // whether the open box is not done with
+    bool holds_link_ = false;              // whether its link does not wait in the queue
+    double cutoff_ = 0.0;                  // the cutoff it was opened with
+    std::int32_t rivals_ = 0;              // and the number of rivals
+    std::optional<Shares> shares_;         // every thread learns by itself
     std::int64_t strong_bounds_ = 0;
 
     // Of absolute questions.
     bool absolute_ = false, eager_ = false;  // whether boxes have rivals of their own, and ask for them at once
     Rivals met_;
     Mixture mixture_;
-    Note note_;                          // of the box under way
-    std::vector<std::int32_t> numbers_;  // of the rivals that it knows,
-    std::vector<const double*> rows_;    // and their rows, that of the mixture after them
+    Note note_;                            // of the box under way
+    std::vector<std::int32_t> numbers_;    // of the rivals that it knows,
+    std::vector<const double*> rows_;      // and their rows, that of the mixture after them
     std::int32_t waiting_ = Queue::WHOLE;  // link of the box that waits for an answer
 };
 

@@ -15,7 +15,10 @@ constexpr double FULL_PATHS = 0.5;
 
 Grid::Grid(std::vector<std::int32_t> face_start, std::vector<float> cut, std::vector<Node> nodes,
            std::vector<std::int32_t> roots)
-    : face_start_(std::move(face_start)), cut_(std::move(cut)), nodes_(std::move(nodes)), roots_(std::move(roots)) {
+    : face_start_(std::move(face_start)),
+      cut_(std::move(cut)),
+      nodes_(std::move(nodes)),
+      roots_(std::move(roots)) {
     if (face_start_.size() < 2 || face_start_[0] != 0 || !std::is_sorted(face_start_.begin(), face_start_.end()))
         throw std::invalid_argument("'face_start' must ascend from 0, with one entry more than there are columns.");
     if (cut_.size() != static_cast<std::size_t>(faces()))
@@ -31,8 +34,9 @@ Grid::Grid(std::vector<std::int32_t> face_start, std::vector<float> cut, std::ve
 
 void Grid::check_trees() const {
     const auto count = static_cast<std::int32_t>(nodes_.size());
-    if (roots_.empty() || roots_[0] != 0 || std::adjacent_find(roots_.begin(), roots_.end(), std::greater_equal<>()) !=
-                                                roots_.end() || roots_.back() >= count)
+    if (roots_.empty() || roots_[0] != 0 ||
+        std::adjacent_find(roots_.begin(), roots_.end(), std::greater_equal<>()) != roots_.end() ||
+        roots_.back() >= count)
         throw std::invalid_argument("'root' must name the first node of every tree, in ascending order.");
     std::vector<bool> is_child(nodes_.size(), false);
     for (std::int32_t t = 0; t < trees(); ++t) {
@@ -150,8 +154,7 @@ void Grid::lay_path(std::int32_t leaf_node, std::int32_t root, const std::vector
         const Node& node = nodes_[v];
         auto entry = std::find_if(path_.begin() + begin, path_.end(),
                                   [&](const PathEntry& e) { return e.column == node.column; });
-        if (entry == path_.end())
-            entry = path_.insert(path_.end(), {node.column, 0, last_cell_of(node.column)});
+        if (entry == path_.end()) entry = path_.insert(path_.end(), {node.column, 0, last_cell_of(node.column)});
         if (node.left == child)
             entry->high = std::min(entry->high, node.split);
         else

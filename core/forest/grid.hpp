@@ -38,7 +38,8 @@ using LeafView = std::span<const std::int32_t>;
 class Grid {
 public:
     // `face_start` says where the faces of each column begin, `cut` is the largest float32 value on the lower side of
-    // every face (not a number where a face is told by coordinates alone), `nodes` are those of all trees, each child behind its parent, and `roots` says where a tree begins.
+    // every face (not a number where a face is told by coordinates alone), `nodes` are those of all trees, each child
+    // behind its parent, and `roots` says where a tree begins.
     Grid(std::vector<std::int32_t> face_start, std::vector<float> cut, std::vector<Node> nodes,
          std::vector<std::int32_t> roots);
 
@@ -81,8 +82,8 @@ public:
     // Numbers that are dealt with at once, and columns up to which leaves have whole rows of them.
     static constexpr std::int32_t LANES = 8, MOST_LANES = 16;
 
-    // The cells that a leaf allows in every column, as two rows of numbers of the same length: the first cells, and the last
-    // ones. There are none where paths ask for few of the columns, or there are too many cells to be counted so.
+    // The cells that a leaf allows in every column, as two rows of numbers of the same length: the first cells, and the
+    // last ones. There are none where paths ask for few of the columns, or there are too many cells to be counted so.
     std::int32_t lanes() const { return lanes_; }
     const std::int16_t* first_cells(std::int32_t leaf) const { return rows_.data() + 2 * lanes_ * std::int64_t{leaf}; }
     const std::int16_t* last_cells(std::int32_t leaf) const { return first_cells(leaf) + lanes_; }

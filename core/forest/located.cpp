@@ -102,8 +102,7 @@ void Located::place(std::int32_t j, const ColumnLimits& limits) {
 }
 
 void Located::place_levels(std::int32_t j, const ColumnLimits& limits) {
-    for (const double level : limits.levels)
-        offer(j, cell_of(j, level, limits), level, limits);
+    for (const double level : limits.levels) offer(j, cell_of(j, level, limits), level, limits);
 }
 
 void Located::place_range(std::int32_t j, const ColumnLimits& limits) {
@@ -117,8 +116,7 @@ void Located::place_range(std::int32_t j, const ColumnLimits& limits) {
         value_[base + k] = nearest;
     }
     // In the forest's units a bound may round into a cell whose ends it just misses.
-    for (const double bound : {limits.lower, limits.upper})
-        offer(j, cell_of(j, bound, limits), bound, limits);
+    for (const double bound : {limits.lower, limits.upper}) offer(j, cell_of(j, bound, limits), bound, limits);
 }
 
 void Located::offer(std::int32_t j, std::int32_t cell, double value, const ColumnLimits& limits) {

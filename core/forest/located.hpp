@@ -16,7 +16,8 @@ struct ColumnLimits {
     std::int32_t group;
     bool discrete;
     std::span<const double> levels;
-    // Of each face of the column: the last coordinate below it, and the first one beyond it, which round to either side.
+    // Of each face of the column: the last coordinate below it, and the first one beyond it, which round to either
+    // side.
     std::span<const double> below, beyond;
 };
 

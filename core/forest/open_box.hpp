@@ -53,8 +53,8 @@ struct OpenBox {
     Cells cells;
     double near = 0.0;
     Leaves here;
-    std::int32_t trees = 0;  // that the criterion is about
-    double over = 0.0;       // the excess there
+    std::int32_t trees = 0;                   // that the criterion is about
+    double over = 0.0;                        // the excess there
     const Plausibility* plausible = nullptr;  // where contexts must be plausible,
     double short_by = 0.0;                    // what that one is short of
     double plausible_slack = 0.0;             // and what the bound over the box leaves
@@ -82,7 +82,8 @@ struct OpenBox {
     // smallest value for every eta of a range.
     ListedLeaves listed;
     std::vector<double> taken_off, taken_off_others, parts;
-    std::vector<double> at_level;  // what the worst rival costs in each, by its own threshold, where that is asked often
+    std::vector<double>
+        at_level;  // what the worst rival costs in each, by its own threshold, where that is asked often
     EtaRange parts_of;
 
     // What stands for a criterion that is no sum over trees: of each rival and tree a factor, of each rival and leaf a

@@ -8,7 +8,10 @@
 namespace whence {
 
 Plausibility::Plausibility(const Grid& grid, std::int32_t first, std::vector<double> short_by)
-    : grid_(&grid), first_(first), first_leaf_(0), short_by_(std::move(short_by)) {
+    : grid_(&grid),
+      first_(first),
+      first_leaf_(0),
+      short_by_(std::move(short_by)) {
     if (first < 1 || first >= grid.trees())
         throw std::invalid_argument("'first' must be a tree of the grid, and not the first one.");
     first_leaf_ = grid.first_leaf(first);

@@ -15,8 +15,8 @@ struct OpenBox;
 
 class Plausibility {
 public:
-    // For the leaves of the isolation trees, which begin with tree `first`: what each one's path is short of, divided by
-    // the number of trees.
+    // For the leaves of the isolation trees, which begin with tree `first`: what each one's path is short of, divided
+    // by the number of trees.
     Plausibility(const Grid& grid, std::int32_t first, std::vector<double> short_by);
 
     const Grid& grid() const { return *grid_; }
@@ -26,8 +26,8 @@ public:
     // By how much paths are short on average at the leaves of a context, one of every tree of the grid.
     double short_by(const Leaves& leaves) const;
 
-    // Bound that over the box and drop the leaves that it rules out; false where nothing is left. The best leaves of the
-    // isolation trees and their gains go to the box.
+    // Bound that over the box and drop the leaves that it rules out; false where nothing is left. The best leaves of
+    // the isolation trees and their gains go to the box.
     bool bound(OpenBox& open) const;
 
 private:

@@ -5,16 +5,16 @@
 #include <span>
 #include <vector>
 
-#include "criteria/criterion.hpp"
 #include "base/deadline.hpp"
+#include "criteria/criterion.hpp"
 #include "forest/few_changes.hpp"
 
 namespace whence {
 
 class Proposals {
 public:
-    // Of exchanges: parts of its way that a column is set nearer by, and contexts that are looked at, about, for another
-    // one to make up for it.
+    // Of exchanges: parts of its way that a column is set nearer by, and contexts that are looked at, about, for
+    // another one to make up for it.
     struct Fineness {
         std::int32_t parts, looks;
     };
@@ -51,8 +51,8 @@ public:
     // `cells()` is then such a context. Steps that lead `cutoff` away or farther are not taken.
     bool climb(double cutoff);
 
-    // From a context, set one column after the other to where the criterion is missed by least, however far away, until it
-    // holds; true where it does, and `cells()` is then such a context. Categories stay.
+    // From a context, set one column after the other to where the criterion is missed by least, however far away, until
+    // it holds; true where it does, and `cells()` is then such a context. Categories stay.
     bool descend(std::span<const std::int32_t> from);
 
     const Cells& cells() const { return cells_; }

@@ -10,8 +10,8 @@
 #include <mutex>
 #include <vector>
 
-#include "forest/open_box.hpp"
 #include "base/shared_heap.hpp"
+#include "forest/open_box.hpp"
 
 namespace whence {
 
@@ -35,13 +35,21 @@ public:
 
     SharedHeap<std::int32_t> heap;
 
-    // A new link: the box of `parent` with one column restricted. Whoever makes it holds it, and releases it in the end,
-    // unless it is handed on to the heap, whose taker then holds it; a parent stays as long as one of its parts does.
+    // A new link: the box of `parent` with one column restricted. Whoever makes it holds it, and releases it in the
+    // end, unless it is handed on to the heap, whose taker then holds it; a parent stays as long as one of its parts
+    // does.
     std::int32_t link(std::int32_t parent, std::int32_t column, std::int32_t first, std::int32_t last, EtaRange etas) {
         std::lock_guard lock(mutex_);
         const bool whole = parent == WHOLE;
-        Link made{parent, column, {first, last}, etas, whole ? UNKNOWN : chain_[parent].levels,
-                  false,  1,      -1,            whole ? nullptr : chain_[parent].note,
+        Link made{parent,
+                  column,
+                  {first, last},
+                  etas,
+                  whole ? UNKNOWN : chain_[parent].levels,
+                  false,
+                  1,
+                  -1,
+                  whole ? nullptr : chain_[parent].note,
                   whole ? whole_plans_ : chain_[parent].plans};
         if (!whole) ++chain_[parent].holders;
         if (free_.empty()) {

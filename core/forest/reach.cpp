@@ -47,8 +47,8 @@ void Reach::gather_near(const Box& box, const Cells& cells, double room) {
     }
 }
 
-// What a leaf asks for that the projection does not have is its way from there. In every column it holds an allowed cell,
-// or it would have no bit.
+// What a leaf asks for that the projection does not have is its way from there. In every column it holds an allowed
+// cell, or it would have no bit.
 void Reach::keep_near(const Box& box, const Cells& cells, double room) {
     keep_box(box);
     if (room == std::numeric_limits<double>::infinity()) return;

@@ -72,8 +72,8 @@ public:
     }
 
 private:
-    // A part of a tree that is still to be visited: its first node, how far from the projection it is, and what that comes
-    // to in the column of the step that leads there. Without a node, what it came to before the step.
+    // A part of a tree that is still to be visited: its first node, how far from the projection it is, and what that
+    // comes to in the column of the step that leads there. Without a node, what it came to before the step.
     struct Visit {
         std::int32_t node, column;
         double extra, in_column;
@@ -102,7 +102,7 @@ private:
     std::vector<std::int32_t> stack_;
     std::vector<Visit> visits_;
     std::vector<std::int16_t> low_, high_;  // those of a box, one number a lane
-    std::vector<double> extra_;  // of each column: how far from the projection
+    std::vector<double> extra_;             // of each column: how far from the projection
 };
 
 // The cells that the reached leaves of every tree leave of a box.

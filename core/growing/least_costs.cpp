@@ -35,8 +35,7 @@ public:
             lower(demand);
         }
         while (weight_below_ < share * (weight_below_ + weight_above_) && !above_.empty()) lower(taken(above_, larger));
-        while (!below_.empty() &&
-               weight_below_ - below_.front().weight >= share * (weight_below_ + weight_above_)) {
+        while (!below_.empty() && weight_below_ - below_.front().weight >= share * (weight_below_ + weight_above_)) {
             raise(taken(below_, smaller));
         }
     }
@@ -132,7 +131,12 @@ class GatheredRoutes : public Gathered {
 public:
     GatheredRoutes(std::span<const double> costs, std::span<const RouteCosts::Arc> arcs, int nodes, int source,
                    int target)
-        : costs_(costs), arcs_(arcs), source_(source), target_(target), sums_(arcs.size()), distance_(nodes) {}
+        : costs_(costs),
+          arcs_(arcs),
+          source_(source),
+          target_(target),
+          sums_(arcs.size()),
+          distance_(nodes) {}
 
     void clear() override { std::ranges::fill(sums_, 0.0); }
 
@@ -223,7 +227,10 @@ std::unique_ptr<Gathered> StockCosts::gather() const {
 
 RouteCosts::RouteCosts(std::vector<double> costs, std::size_t edges, std::vector<Arc> arcs, int nodes, int source,
                        int target)
-    : arcs_(std::move(arcs)), nodes_(nodes), source_(source), target_(target) {
+    : arcs_(std::move(arcs)),
+      nodes_(nodes),
+      source_(source),
+      target_(target) {
     const std::size_t rows = costs.size() / edges;
     costs_.reserve(rows * arcs_.size());
     for (std::size_t row = 0; row < rows; ++row) {
@@ -236,7 +243,8 @@ std::unique_ptr<Gathered> RouteCosts::gather() const {
 }
 
 PlanCosts::PlanCosts(std::vector<double> values, std::size_t plans)
-    : rows_(values.size() / plans), width_((plans + kLanes - 1) / kLanes * kLanes) {
+    : rows_(values.size() / plans),
+      width_((plans + kLanes - 1) / kLanes * kLanes) {
     // Lanes are filled up with the first plan, which changes no minimum.
     values_.reserve(rows_ * width_);
     for (std::size_t row = 0; row < rows_; ++row) {

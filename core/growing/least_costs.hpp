@@ -36,8 +36,8 @@ public:
 };
 
 // Quantities of several products under expected cost. Without a budget the best one is a quantile. With a budget, a
-// multiplier makes every unit dearer; what is cheapest then, less what the budget would cost, is nowhere above the least
-// cost, and equal to it for the right multiplier. The largest over some multipliers is taken.
+// multiplier makes every unit dearer; what is cheapest then, less what the budget would cost, is nowhere above the
+// least cost, and equal to it for the right multiplier. The largest over some multipliers is taken.
 class StockCosts : public LeastCosts {
 public:
     struct Budget {

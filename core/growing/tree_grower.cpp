@@ -267,8 +267,10 @@ private:
     // What sorts rows by a feature: from rank 0 on by their values, and what is missing before or behind all of them.
     std::uint64_t key(int feature, int row, bool missing_left) const {
         int own = rank(feature, row);
-        if (own < 0) own = missing_left ? 0 : static_cast<int>(grower_.values_[feature].size());
-        else if (missing_left) ++own;
+        if (own < 0)
+            own = missing_left ? 0 : static_cast<int>(grower_.values_[feature].size());
+        else if (missing_left)
+            ++own;
         return static_cast<std::uint64_t>(own) << 32 | static_cast<std::uint32_t>(row);
     }
 

@@ -37,8 +37,8 @@ public:
 
     std::size_t rows() const { return least_.rows(); }
 
-    // A tree of the rows that have a count, each as often as it says or for so much. Every leaf also holds `min_leaf` of the rows that
-    // are marked in `counted`, unless that is empty. The seed chooses the features that are tried.
+    // A tree of the rows that have a count, each as often as it says or for so much. Every leaf also holds `min_leaf`
+    // of the rows that are marked in `counted`, unless that is empty. The seed chooses the features that are tried.
     GrownTree grow(std::span<const double> count, std::span<const bool> counted, std::uint64_t seed) const;
 
 private:

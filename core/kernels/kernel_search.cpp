@@ -196,8 +196,8 @@ void KernelSearch::aim() {
     }
 }
 
-// Whether the alternative's tail is worse than a rival's all over the box: for every threshold between two of its costs,
-// the least sum is positive, or is so in both halves.
+// Whether the alternative's tail is worse than a rival's all over the box: for every threshold between two of its
+// costs, the least sum is positive, or is so in both halves.
 bool KernelSearch::tail_hopeless(const std::vector<double>& rival) const {
     if (values_in_.size() != kept_.size() || kept_.empty()) return false;
     const double level = levels_[static_cast<std::size_t>(&rival - rivals_.data())];
@@ -225,8 +225,8 @@ bool KernelSearch::tail_hopeless(const std::vector<double>& rival) const {
     return worse(worse, 0, etas.size() - 1);
 }
 
-// The least distance from the nearest context at which the rows of the rules hold, infinite where they do not in the box;
-// the context there is tried as well.
+// The least distance from the nearest context at which the rows of the rules hold, infinite where they do not in the
+// box; the context there is tried as well.
 double KernelSearch::row_way(double room) {
     simplex_.clear();
     std::vector<std::pair<int, double>> moves;
@@ -300,11 +300,12 @@ void KernelSearch::meet(const std::vector<double>& context, double distance) {
 bool KernelSearch::allowed(int j, double value) const {
     const Axis& axis = space_.axes[j];
     if (axis.kind != Kind::continuous || value < axis.lower || value > axis.upper) return false;
-    return std::ranges::none_of(axis.gaps, [&](const neighbours::Gap& gap) { return gap.low < value && value < gap.high; });
+    return std::ranges::none_of(axis.gaps,
+                                [&](const neighbours::Gap& gap) { return gap.low < value && value < gap.high; });
 }
 
-// What past contexts have in common around the nearest context, which is left out: how far they are there, and the slopes
-// of that, where each counts as much as it weighs.
+// What past contexts have in common around the nearest context, which is left out: how far they are there, and the
+// slopes of that, where each counts as much as it weighs.
 void KernelSearch::refer() {
     const std::size_t q = space_.axes.size();
     const bool sums = past_.measure == Measure::sums;
@@ -603,9 +604,8 @@ void KernelSearch::treat(double key, int node, double radius) {
     look(!categories);
     const Look* hardest = nullptr;
     double way = 0.0;
-    bool hopeless = std::ranges::any_of(sums_, [&](const Sum& sum) {
-        return sum.constant == 0.0 && !sum.guides && positive_where_enough(sum);
-    });
+    bool hopeless = std::ranges::any_of(
+        sums_, [&](const Sum& sum) { return sum.constant == 0.0 && !sum.guides && positive_where_enough(sum); });
     hopeless = hopeless || std::ranges::any_of(rivals_, [&](const auto& rival) { return tail_hopeless(rival); });
     bool holds = true;
     for (std::size_t s = 0; s < looks_.size(); ++s) {

@@ -1,16 +1,16 @@
 // The nearest explanation of a policy that weighs past contexts by a kernel: best-first over boxes of contexts.
 //
-// Weights are the kernel's values over their sum. That the alternative costs no more than a rival in the mean, up to tau,
-// is therefore a sum over past contexts, each of (alternative - rival - tau) times the kernel's value, that must not be
-// positive; any positive factor that all values have in common can be left out.
+// Weights are the kernel's values over their sum. That the alternative costs no more than a rival in the mean, up to
+// tau, is therefore a sum over past contexts, each of (alternative - rival - tau) times the kernel's value, that must
+// not be positive; any positive factor that all values have in common can be left out.
 //
 // What such a sum can be in a box is bounded twice: by the interval of every value, and by how it can change on the way
 // from the box's nearest context, whose slopes lie in intervals too. The second bound also says how far one has to go
 // from there at least, and both become exact as boxes shrink.
 //
-// Where the worst tail of the costs is compared instead of their mean, the sum has two thresholds: the rival's tail is no
-// worse than from any threshold on, and the alternative's is best from one of its own costs on. One threshold is chosen for
-// every box, and all of the other's must leave the sum positive; only the first bound is taken then.
+// Where the worst tail of the costs is compared instead of their mean, the sum has two thresholds: the rival's tail is
+// no worse than from any threshold on, and the alternative's is best from one of its own costs on. One threshold is
+// chosen for every box, and all of the other's must leave the sum positive; only the first bound is taken then.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +19,13 @@
 #include <span>
 #include <vector>
 
-#include "neighbours/changing_axes.hpp"
 #include "base/counted.hpp"
 #include "base/deadline.hpp"
 #include "base/heap.hpp"
-#include "kernels/kernel_shape.hpp"
-#include "neighbours/neighbour_space.hpp"
 #include "base/simplex.hpp"
+#include "kernels/kernel_shape.hpp"
+#include "neighbours/changing_axes.hpp"
+#include "neighbours/neighbour_space.hpp"
 
 namespace whence::kernels {
 
@@ -55,8 +55,8 @@ struct Observations {
 
 class KernelSearch {
 public:
-    // With a `tail`, the mean of the worst costs with that much weight is compared; with `few`, only some axes may change
-    // together.
+    // With a `tail`, the mean of the worst costs with that much weight is compared; with `few`, only some axes may
+    // change together.
     KernelSearch(Space space, Observations past, std::vector<double> alternative, double tau,
                  std::optional<double> tail = std::nullopt, std::unique_ptr<const FewChanges> few = nullptr);
     KernelSearch(const KernelSearch&) = delete;
@@ -67,8 +67,9 @@ public:
     void cut(std::vector<double> rival);
     // From now on it must be better by so much more: what was met is forgotten.
     void tighten(double by);
-    // Examine at most so many boxes; whether none is left that may hold an explanation nearer than `cutoff`, or than the
-    // one that was met, by more than this share of its distance. The box in which the deadline passes is the last one.
+    // Examine at most so many boxes; whether none is left that may hold an explanation nearer than `cutoff`, or than
+    // the one that was met, by more than this share of its distance. The box in which the deadline passes is the last
+    // one.
     bool advance(std::int64_t boxes, double cutoff, double gap, const Deadline& deadline);
     // Whether a context is an explanation.
     bool stands(std::span<const double> context);
@@ -91,8 +92,8 @@ private:
         std::shared_ptr<const std::vector<int>> members;  // past contexts that may count in it
     };
 
-    // What must not be positive: a constant, and a number times the value of every past context. Of a tail, the sum at the
-    // thresholds that suit the nearest context of a box, which says where to go on but proves nothing.
+    // What must not be positive: a constant, and a number times the value of every past context. Of a tail, the sum at
+    // the thresholds that suit the nearest context of a box, which says where to go on but proves nothing.
     struct Sum {
         double constant;
         std::vector<double> times;

@@ -48,14 +48,20 @@ public:
     }
 
 private:
-    double cube(double far) const { return squared_ ? std::max(far, 0.0) * std::sqrt(std::max(far, 0.0)) : far * far * far; }
+    double cube(double far) const {
+        return squared_ ? std::max(far, 0.0) * std::sqrt(std::max(far, 0.0)) : far * far * far;
+    }
 
     double steepest_at() const {
         switch (shape_) {
-            case Shape::gaussian: return squared_ ? -1e300 : 1.0;
-            case Shape::epanechnikov: return -1e300;
-            case Shape::biweight: return squared_ ? -1e300 : std::sqrt(1.0 / 3.0);
-            case Shape::tricube: return squared_ ? std::pow(1.0 / 7.0, 2.0 / 3.0) : std::pow(0.25, 1.0 / 3.0);
+            case Shape::gaussian:
+                return squared_ ? -1e300 : 1.0;
+            case Shape::epanechnikov:
+                return -1e300;
+            case Shape::biweight:
+                return squared_ ? -1e300 : std::sqrt(1.0 / 3.0);
+            case Shape::tricube:
+                return squared_ ? std::pow(1.0 / 7.0, 2.0 / 3.0) : std::pow(0.25, 1.0 / 3.0);
         }
         return -1e300;
     }

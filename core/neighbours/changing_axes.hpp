@@ -15,8 +15,8 @@ public:
     // Keep the axes at the start that may not change beside those that do in the box; false where these are too many
     // already.
     bool keep(Box& box);
-    // An axis of which it has to be decided whether it changes, because too many could, `preferred` if it is one of them;
-    // -1 where all that can may. For the box that was kept last.
+    // An axis of which it has to be decided whether it changes, because too many could, `preferred` if it is one of
+    // them; -1 where all that can may. For the box that was kept last.
     int undecided(const Box& box, int preferred);
 
 private:

@@ -100,9 +100,8 @@ bool Examiner::measure(double reach) {
         near_[i] = measured.near;
         far_[i] = measured.far;
     }
-    return !space_.limited() || std::ranges::none_of(sets.settled, [&](int member) {
-        return span(member, reach).near > space_.widest;
-    });
+    return !space_.limited() ||
+           std::ranges::none_of(sets.settled, [&](int member) { return span(member, reach).near > space_.widest; });
 }
 
 // The boundary behind the `need` smallest of the first values, which stay as they are.
@@ -199,8 +198,8 @@ const Pairs& Examiner::compare(double radius) {
     return pairs_;
 }
 
-// Where neighbours count by how near they are, they matter even if it is clear who they are: a category is settled first,
-// and a split along an axis that is narrow beside another, as the neighbours see it, gives way to that one.
+// Where neighbours count by how near they are, they matter even if it is clear who they are: a category is settled
+// first, and a split along an axis that is narrow beside another, as the neighbours see it, gives way to that one.
 Split Examiner::split_by_nearness(Split split) const {
     int widest = -1;
     double most = 0.0;
@@ -249,8 +248,8 @@ Verdict Examiner::examine(const Criterion& criterion, double radius) {
     // A tree of rules that forbids the nearest context is settled before anything else.
     split = exists || space_.rules.trees_hold(box.nearest) ? Split{} : space_.rules.split(space_, box);
     if (split.axis < 0) {
-        split = space_.linear() ? choose_linear_split(space_, box, sets.open, mean)
-                                : choose_split(space_, box, sets.open);
+        split =
+            space_.linear() ? choose_linear_split(space_, box, sets.open, mean) : choose_split(space_, box, sets.open);
     }
     if (split.axis < 0 && space_.limited() && space_.turns(box, sets.settled)) {
         split = choose_split(space_, box, sets.settled);

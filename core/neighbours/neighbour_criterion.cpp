@@ -67,8 +67,8 @@ bool MeanCriterion::any_cut_hopeless(Members inside, Members undecided, std::spa
 //
 // With e the differences less tau, a set must have sum e + steep |e - mean e| <= 0. The norm is the least of
 // sum (e - c)^2 / 2w + w / 2 over all c and w; for any two of these, the best others are those with the smallest
-// e + steep (e - c)^2 / 2w, a parabola: they stand next to each other in the order of e. So only such rows of others are
-// looked at, and the answer is exact.
+// e + steep (e - c)^2 / 2w, a parabola: they stand next to each other in the order of e. So only such rows of others
+// are looked at, and the answer is exact.
 bool MeanCriterion::always_doubtful(Members inside, Members undecided, std::span<double> buffer) const {
     const std::vector<double>& difference = differences_.front();
     const std::size_t need = static_cast<std::size_t>(k_) - inside.size();

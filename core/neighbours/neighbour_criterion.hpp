@@ -28,7 +28,9 @@ class Criterion {
 public:
     // `tau` is a little wider than the question's tolerance: what it lets through is checked again.
     Criterion(std::vector<double> alternative, int k, double tau)
-        : alternative_(std::move(alternative)), k_(k), tau_(tau) {}
+        : alternative_(std::move(alternative)),
+          k_(k),
+          tau_(tau) {}
     virtual ~Criterion() = default;
 
     // From now on the alternative must not lose to a plan with these costs.
@@ -54,9 +56,7 @@ public:
     // About how many numbers are looked at to judge whether sets of some of so many members are hopeless.
     virtual std::int64_t effort(std::int64_t members) const { return 8 * members * std::ssize(rivals_); }
     // How much more the alternative costs than the latest rival under one observation.
-    double harm(int member) const {
-        return rivals_.empty() ? 0.0 : alternative_[member] - rivals_.back()[member];
-    }
+    double harm(int member) const { return rivals_.empty() ? 0.0 : alternative_[member] - rivals_.back()[member]; }
 
 protected:
     virtual bool any_cut_hopeless(Members inside, Members undecided, std::span<double> buffer) const = 0;
@@ -79,7 +79,8 @@ private:
 class MeanCriterion : public Criterion {
 public:
     MeanCriterion(std::vector<double> alternative, int k, double tau, double confidence = 0.0)
-        : Criterion(std::move(alternative), k, tau), confidence_(confidence) {}
+        : Criterion(std::move(alternative), k, tau),
+          confidence_(confidence) {}
     void cut(std::vector<double> rival) override;
 
 private:
@@ -96,12 +97,14 @@ private:
 };
 
 // CVaR: the mean over the worst `tail` neighbours. Against the first rival, the alternative must also be better by
-// `confidence` standard errors of what the neighbours say, each at the thresholds that suit all of them together. Bounds
-// leave the standard errors out: only decided sets are judged by them.
+// `confidence` standard errors of what the neighbours say, each at the thresholds that suit all of them together.
+// Bounds leave the standard errors out: only decided sets are judged by them.
 class TailCriterion : public Criterion {
 public:
     TailCriterion(std::vector<double> alternative, int k, double tau, double tail, double confidence = 0.0)
-        : Criterion(std::move(alternative), k, tau), tail_(tail), confidence_(confidence) {}
+        : Criterion(std::move(alternative), k, tau),
+          tail_(tail),
+          confidence_(confidence) {}
     // Every member's cost may be a threshold, in three turns.
     std::int64_t effort(std::int64_t members) const override { return 3 * members * members * std::ssize(rivals_); }
 

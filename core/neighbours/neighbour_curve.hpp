@@ -1,4 +1,5 @@
-// How far a value is along its axis, where that is not simply the value itself: the share of the past that it has passed.
+// How far a value is along its axis, where that is not simply the value itself: the share of the past that it has
+// passed.
 #pragma once
 
 #include <algorithm>

@@ -41,9 +41,10 @@ bool LeafSolver::prepare(const Examiner& examined) {
         const Axis& axis = space_.axes[j];
         if (box.moves(j)) {
             moving_.push_back(j);
-            const bool gap = std::ranges::any_of(
-                axis.gaps, [&](const Gap& one) { return one.inside(box.low[j], box.high[j]); });
-            placeable = placeable && axis.kind == Kind::continuous && !gap && !axis.curve.bends(box.low[j], box.high[j]);
+            const bool gap =
+                std::ranges::any_of(axis.gaps, [&](const Gap& one) { return one.inside(box.low[j], box.high[j]); });
+            placeable =
+                placeable && axis.kind == Kind::continuous && !gap && !axis.curve.bends(box.low[j], box.high[j]);
         }
         if (axis.kind == Kind::category) continue;
         for (const double sign : {1.0, -1.0}) {
@@ -285,8 +286,8 @@ void LeafSolver::ask_for(const Box& box, double value, double most) {
     simplex_.add_row(std::span(row_).first(moves_.size()), bound);
 }
 
-// Ask that what must not be positive is not, from what is known of it: with a largest slope of 1, and by a hair less than
-// that, as the simplex takes slopes for 0 that are next to nothing beside it.
+// Ask that what must not be positive is not, from what is known of it: with a largest slope of 1, and by a hair less
+// than that, as the simplex takes slopes for 0 that are next to nothing beside it.
 void LeafSolver::ask_for_line(const Line& line, const Box& box) {
     double steepest = 0.0, slack = 0.0;
     for (std::size_t x = 0; x < moves_.size(); ++x) {
@@ -365,7 +366,8 @@ bool LeafSolver::clear_here(Examiner& examined, double& last) const {
     last = ends.last;
     if (ends.following - ends.last < space_.margin - 2.0 * kMiss) return false;
     int farthest;
-    if (space_.limited() && std::max(last, most_settled(examined, farthest)) > space_.widest + 2.0 * kMiss) return false;
+    if (space_.limited() && std::max(last, most_settled(examined, farthest)) > space_.widest + 2.0 * kMiss)
+        return false;
     examined.chosen = examined.sets.settled;
     for (int i = 0; i < m_; ++i) {
         if (there_[i] <= last) examined.chosen.push_back((*members_)[i]);
@@ -389,8 +391,8 @@ int LeafSolver::branching(const Criterion& criterion, double last) const {
     return best;
 }
 
-LeafSolver::Outcome LeafSolver::solve(const Criterion& criterion, Examiner& examined, double room,
-                                      Patience patience, std::span<double> found) {
+LeafSolver::Outcome LeafSolver::solve(const Criterion& criterion, Examiner& examined, double room, Patience patience,
+                                      std::span<double> found) {
     numbers_ = patience.numbers;
     end_ = patience.ends;
     const bool placeable = prepare(examined);
@@ -441,8 +443,8 @@ LeafSolver::Outcome LeafSolver::solve(const Criterion& criterion, Examiner& exam
         const int member = branching(criterion, last);
         --patience.programs;
         if (member < 0 || patience.programs <= 0 || impatient()) {
-            // A set that is left out is done with; otherwise the box must be split. So it must where the same neighbours
-            // may do elsewhere.
+            // A set that is left out is done with; otherwise the box must be split. So it must where the same
+            // neighbours may do elsewhere.
             if (member >= 0 || !exact || criterion.by_nearness()) outcome.open = nearest.cost;
             continue;
         }

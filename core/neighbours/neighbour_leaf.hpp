@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "base/deadline.hpp"
+#include "base/simplex.hpp"
 #include "neighbours/neighbour_box.hpp"
 #include "neighbours/neighbour_criterion.hpp"
 #include "neighbours/neighbour_space.hpp"
-#include "base/simplex.hpp"
 
 namespace whence::neighbours {
 
@@ -27,8 +27,8 @@ public:
         double best, open;
     };
 
-    // When to give up: after so many linear programs, or so many numbers looked at in all of them. Both are counted, not
-    // timed, so that a search takes the same course on every machine; only its very end is a time.
+    // When to give up: after so many linear programs, or so many numbers looked at in all of them. Both are counted,
+    // not timed, so that a search takes the same course on every machine; only its very end is a time.
     struct Patience {
         std::int64_t programs = std::int64_t{1} << 60;
         std::int64_t numbers = 500'000'000;

@@ -5,9 +5,9 @@
 #include <limits>
 #include <numeric>
 
+#include "base/select.hpp"
 #include "neighbours/neighbour_box.hpp"
 #include "neighbours/neighbour_space.hpp"
-#include "base/select.hpp"
 
 namespace whence::neighbours {
 
@@ -169,8 +169,8 @@ void NearnessCriterion::count(const Space& space, const Box& box, int member, in
     }
     const Seen& one = seen_[nearest];
     const Slope farther = difference(space, box, nearest, member);
-    const double least = std::max(least_quotient(one.near, seen.near, seen.far),
-                                  1.0 + least_quotient(farther.low, seen.near, seen.far));
+    const double least =
+        std::max(least_quotient(one.near, seen.near, seen.far), 1.0 + least_quotient(farther.low, seen.near, seen.far));
     // Right at both of them nothing is known but that they are equally far.
     const double most = std::min(seen.near > 0.0 ? one.far / seen.near : kInfinity,
                                  1.0 + most_quotient(farther.high, seen.near, seen.far));
@@ -205,8 +205,8 @@ bool NearnessCriterion::any_cut_hopeless(Members inside, Members undecided, std:
     });
 }
 
-// The tail of the rival's costs is no worse than from any threshold on, and that of the alternative's is best from one of
-// its own costs on: it is hopeless where, for each of these, the sum of what is compared is positive.
+// The tail of the rival's costs is no worse than from any threshold on, and that of the alternative's is best from one
+// of its own costs on: it is hopeless where, for each of these, the sum of what is compared is positive.
 bool NearnessCriterion::tail_hopeless(const std::vector<double>& rival, Members inside, Members undecided,
                                       std::span<double> buffer) const {
     const double level = threshold(rival, inside, undecided);
@@ -321,7 +321,9 @@ void NearnessCriterion::lines(Members inside, Members undecided, std::span<doubl
         for (std::size_t i = 0; i < undecided.size(); ++i) {
             const double term = alternative_[undecided[i]] - rival[undecided[i]] - tau_;
             const Seen& seen = seen_[undecided[i]];
-            buffer[i] = term == 0.0 ? 0.0 : term > 0.0 ? term * unit / seen.far : least_quotient(term * unit, seen.near, seen.far);
+            buffer[i] = term == 0.0  ? 0.0
+                        : term > 0.0 ? term * unit / seen.far
+                                     : least_quotient(term * unit, seen.near, seen.far);
         }
         smallest_first(buffer.first(undecided.size()), static_cast<std::ptrdiff_t>(need));
         for (std::size_t i = 0; i < need; ++i) add(buffer[i]);

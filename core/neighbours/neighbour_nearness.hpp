@@ -1,9 +1,10 @@
 // Neighbours that count the more the nearer they are: each by the inverse of its distance, as one at distance 0 alone.
 //
-// In a box, what each counts for lies in an interval. All of them are taken in units of what one of them, which is nearest,
-// counts for: then they stay bounded around it as well. That the alternative costs no more than a rival is a sum over the
-// neighbours that must not be positive. Where the neighbours of a box are known but not yet whether it is so anywhere, the
-// sum lies above a linear function of the steps from its nearest context, since its slopes lie in intervals too.
+// In a box, what each counts for lies in an interval. All of them are taken in units of what one of them, which is
+// nearest, counts for: then they stay bounded around it as well. That the alternative costs no more than a rival is a
+// sum over the neighbours that must not be positive. Where the neighbours of a box are known but not yet whether it is
+// so anywhere, the sum lies above a linear function of the steps from its nearest context, since its slopes lie in
+// intervals too.
 #pragma once
 
 #include <optional>
@@ -52,7 +53,7 @@ private:
     const Space* space_ = nullptr;
     // What was seen last; for one thread.
     mutable std::vector<Seen> seen_;
-    mutable std::vector<Slope> along_;   // how fast distances grow, a row a member
+    mutable std::vector<Slope> along_;  // how fast distances grow, a row a member
     mutable std::vector<double> place_, nearest_, weights_;
     mutable std::vector<Slope> products_;  // of places, an axis: by how much products are off, and the steepest slope
     mutable bool sloped_ = false;          // whether distances have slopes, as no category is open

@@ -3,8 +3,8 @@
 // Over a box the difference of two distances lies in g_a - g_b plus or minus the distance between the two contexts
 // clipped to the box, where g_a sums, over the axes, the larger of half the width and the distance from the middle. An
 // open category counts like its one-hot coordinates. Inside the ball, the numeric part cannot leave its value at the
-// nearest context by more than twice the ball's reach. Where distances round a circle rise and fall again inside the box,
-// all that is known along that axis is the interval of each.
+// nearest context by more than twice the ball's reach. Where distances round a circle rise and fall again inside the
+// box, all that is known along that axis is the interval of each.
 #pragma once
 
 #include <cstdint>

@@ -22,7 +22,8 @@ Places::Places(const std::vector<Axis>& axes, std::vector<double> members, std::
     }
     const int q = static_cast<int>(axes.size());
     for (int j = 0; j < q; ++j) {
-        for (int i = 0; i < q; ++i) products_[static_cast<std::size_t>(j) * q + i] = std::abs(product(column(j), column(i)));
+        for (int i = 0; i < q; ++i)
+            products_[static_cast<std::size_t>(j) * q + i] = std::abs(product(column(j), column(i)));
     }
 }
 

@@ -1,7 +1,7 @@
 // Contexts and past ones as places whose Euclidean distance is that of the neighbours.
 //
-// Where only differences of squared distances matter, scores stand for them. Where neighbours count by how near they are,
-// the distances themselves do, which are taken here.
+// Where only differences of squared distances matter, scores stand for them. Where neighbours count by how near they
+// are, the distances themselves do, which are taken here.
 #pragma once
 
 #include <cmath>
@@ -17,8 +17,8 @@ struct Box;
 class Places {
 public:
     Places() = default;
-    // `members` has a row a member, `columns` a row an axis (0 for a category) by which a unit moves the place, `ranks` a
-    // row a category of every category axis, which it moves the place by, and `origin` is where all that begins.
+    // `members` has a row a member, `columns` a row an axis (0 for a category) by which a unit moves the place, `ranks`
+    // a row a category of every category axis, which it moves the place by, and `origin` is where all that begins.
     Places(const std::vector<Axis>& axes, std::vector<double> members, std::vector<double> columns,
            std::vector<double> ranks, std::vector<double> origin);
 
@@ -29,8 +29,8 @@ public:
     double far(int member, std::span<const double> place) const;
     // How fast the square of that grows along an axis, halved.
     double pull(int member, int axis, std::span<const double> place) const;
-    // How far any context of a box is, at most, from the one in its middle, whose place is written down; where a category
-    // is open, its middle is its first one.
+    // How far any context of a box is, at most, from the one in its middle, whose place is written down; where a
+    // category is open, its middle is its first one.
     double around(const std::vector<Axis>& axes, const Box& box, std::vector<double>& place) const;
     // How much a product with the column of an axis can differ in the box from what it is in the middle.
     double product_around(const std::vector<Axis>& axes, const Box& box, int axis) const;

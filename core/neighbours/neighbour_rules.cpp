@@ -14,7 +14,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Rounding allowance when a row cuts a box.
 constexpr double kHair = 1e-12;
 
-// Let `use` look at the part of a box on either side of a question, where there is one; the box is as before afterwards.
+// Let `use` look at the part of a box on either side of a question, where there is one; the box is as before
+// afterwards.
 template <class Use>
 void on_both_sides(const RuleNode& node, Box& part, Use use) {
     double& low = part.low[node.axis];
@@ -57,7 +58,10 @@ struct Rules::Reached {
 };
 
 Rules::Rules(std::vector<RuleNode> nodes, std::vector<int> roots, std::vector<double> rows, std::vector<double> limits)
-    : nodes_(std::move(nodes)), roots_(std::move(roots)), rows_(std::move(rows)), limits_(std::move(limits)) {}
+    : nodes_(std::move(nodes)),
+      roots_(std::move(roots)),
+      rows_(std::move(rows)),
+      limits_(std::move(limits)) {}
 
 int Rules::last_axis() const {
     int last = limits_.empty() ? -1 : static_cast<int>(rows_.size() / limits_.size()) - 1;

@@ -7,7 +7,9 @@
 namespace whence::neighbours {
 
 Scores::Scores(const std::vector<Axis>& axes, std::vector<double> slopes, std::vector<double> entries)
-    : dimension_(axes.size()), slopes_(std::move(slopes)), entries_(std::move(entries)) {
+    : dimension_(axes.size()),
+      slopes_(std::move(slopes)),
+      entries_(std::move(entries)) {
     for (const Axis& axis : axes) {
         first_.push_back(width_);
         if (axis.kind == Kind::category) width_ += axis.costs.size();

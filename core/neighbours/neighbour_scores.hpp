@@ -1,7 +1,7 @@
 // Neighbours by squared distances of a norm with an inner product, such as the Euclidean one.
 //
-// Two squared distances from a context differ by a linear function of it: what they have in common is left out, and what
-// is left of each is its score. The k nearest are the k with the least scores.
+// Two squared distances from a context differ by a linear function of it: what they have in common is left out, and
+// what is left of each is its score. The k nearest are the k with the least scores.
 #pragma once
 
 #include <cstddef>

@@ -247,9 +247,7 @@ bool NeighbourSearch::work(std::int64_t boxes, double radius, int threads, const
         workers_.push_back(std::make_unique<NeighbourWorker>(space_, *criterion_, tree_, few_.get()));
     std::atomic<std::int64_t> left = boxes;
     tree_.heap.open();
-    work_together(
-        threads, [&](int i) { workers_[i]->work(left, radius, allowance); },
-        [&] { tree_.heap.close(); });
+    work_together(threads, [&](int i) { workers_[i]->work(left, radius, allowance); }, [&] { tree_.heap.close(); });
     nodes_ += boxes - left;
     Found nearest(space_.dimension());
     for (const auto& worker : workers_) {
@@ -275,8 +273,8 @@ bool NeighbourSearch::stands(std::span<const double> context) {
         if (space_.linear()) {
             const bool category = space_.axes[j].kind == Kind::category;
             for (std::size_t i = 0; i < n; ++i) {
-                here[i] += category ? space_.scores.entries(static_cast<int>(i), j)[static_cast<std::size_t>(at)]
-                                    : x[i] * at;
+                here[i] +=
+                    category ? space_.scores.entries(static_cast<int>(i), j)[static_cast<std::size_t>(at)] : x[i] * at;
             }
         } else if (space_.axes[j].kind == Kind::category) {
             for (std::size_t i = 0; i < n; ++i) here[i] += x[i] == at ? 0.0 : space_.apart;

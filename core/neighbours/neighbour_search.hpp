@@ -8,15 +8,15 @@
 #include <span>
 #include <vector>
 
-#include "neighbours/changing_axes.hpp"
 #include "base/counted.hpp"
 #include "base/deadline.hpp"
+#include "base/shared_heap.hpp"
 #include "forest/few_changes.hpp"
+#include "neighbours/changing_axes.hpp"
 #include "neighbours/neighbour_box.hpp"
 #include "neighbours/neighbour_criterion.hpp"
 #include "neighbours/neighbour_leaf.hpp"
 #include "neighbours/neighbour_space.hpp"
-#include "base/shared_heap.hpp"
 
 namespace whence::neighbours {
 

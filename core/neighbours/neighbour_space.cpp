@@ -68,7 +68,9 @@ const Gap* gap_between(const Axis& axis, double low, double high) {
 double spread_along(const Space& space, int j, double low, double high, const std::vector<int>& open) {
     const double count = std::max<double>(static_cast<double>(open.size()), 1.0);
     double total = 0.0;
-    const auto seen = [&](int member) { return clamp(space.axes[j].seen(space.point(member)[j], low, high), low, high); };
+    const auto seen = [&](int member) {
+        return clamp(space.axes[j].seen(space.point(member)[j], low, high), low, high);
+    };
     for (const int member : open) total += seen(member);
     const double mean = total / count;
     total = 0.0;

@@ -47,7 +47,9 @@ struct Axis {
         return period > 0.0 ? x + period * std::round((0.5 * (low + high) - x) / period) : x;
     }
     // Whether the value opposite of one that is seen from an interval lies inside: distances from it rise, then fall.
-    bool turns(double x, double low, double high) const { return period > 0.0 && inner(opposite(x, low, high), low, high); }
+    bool turns(double x, double low, double high) const {
+        return period > 0.0 && inner(opposite(x, low, high), low, high);
+    }
     // The value opposite of it that is nearest to the interval's middle.
     double opposite(double x, double low, double high) const { return seen(x + 0.5 * period, low, high); }
     // Least and largest distance of a value from an interval, and its distance from `at`, which lies inside.

@@ -1,7 +1,7 @@
 // Routes over the leaves that a box meets: the cheapest one of each leaf under tolls, and lists of those within tau.
 //
-// A route that begins with some arcs and is at a node costs at least, over the box, the sum over trees of the least cost so
-// far plus the way on, leaf by leaf: each leaf's own cheapest way, with tolls.
+// A route that begins with some arcs and is at a node costs at least, over the box, the sum over trees of the least
+// cost so far plus the way on, leaf by leaf: each leaf's own cheapest way, with tolls.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ public:
     // Prices with their ways, and by how much sums over trees of what a route costs can be wrong.
     BoxRoutes(PricedArcs<Number> prices, double rounding) : prices_(std::move(prices)), rounding_(rounding) {}
 
-    // Of the leaves in their slots: the cheapest route, tolls included. For every route, the sum over trees of the least of
-    // them is below what it costs, also with rounding.
+    // Of the leaves in their slots: the cheapest route, tolls included. For every route, the sum over trees of the
+    // least of them is below what it costs, also with rounding.
     std::vector<double> cheapest() const;
 
     struct Listing {

@@ -1,7 +1,7 @@
 // The leaves that a box meets, laid out for numbers that are compared within each tree and added up over all of them.
 //
-// The first slot has a leaf of every tree, the second one another leaf of every tree that has two, and so on; trees with
-// more leaves come first. So the trees lie side by side, and what is done for one is done for several at once.
+// The first slot has a leaf of every tree, the second one another leaf of every tree that has two, and so on; trees
+// with more leaves come first. So the trees lie side by side, and what is done for one is done for several at once.
 #pragma once
 
 #include <algorithm>

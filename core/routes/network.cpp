@@ -22,7 +22,8 @@ void Network::lay_out(std::span<const Arc> arcs, std::int32_t nodes, std::int32_
     leads[target] = 1;
     for (const Arc& arc : arcs) leads[arc.tail] |= leads[arc.head];
     reached[source] = leads[source];
-    for (auto arc = arcs.rbegin(); arc != arcs.rend(); ++arc) reached[arc->head] |= reached[arc->tail] & leads[arc->head];
+    for (auto arc = arcs.rbegin(); arc != arcs.rend(); ++arc)
+        reached[arc->head] |= reached[arc->tail] & leads[arc->head];
     // A node comes after all that its arcs lead to: so do the last arcs of each in the order that was given.
     std::vector<std::int32_t> number(count, -1), order;
     for (auto arc = arcs.rbegin(); arc != arcs.rend(); ++arc) {

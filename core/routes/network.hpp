@@ -16,12 +16,12 @@ struct Arc {
 
 class Network {
 public:
-    // `arcs` in an order in which all that leave a node's heads come before those that enter it: from the target backwards.
-    // Only those count that lie on a route from the source to the target.
+    // `arcs` in an order in which all that leave a node's heads come before those that enter it: from the target
+    // backwards. Only those count that lie on a route from the source to the target.
     Network(std::span<const Arc> arcs, std::int32_t nodes, std::int32_t source, std::int32_t target);
 
-    // Nodes on routes, numbered from the target, which is 0, so that every arc leads to a smaller number; the source is the
-    // last one. None where there is no route.
+    // Nodes on routes, numbered from the target, which is 0, so that every arc leads to a smaller number; the source is
+    // the last one. None where there is no route.
     std::int32_t nodes() const { return static_cast<std::int32_t>(first_.size()) - 1; }
     std::int32_t source() const { return nodes() - 1; }
     static constexpr std::int32_t target() { return 0; }

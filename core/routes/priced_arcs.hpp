@@ -1,5 +1,5 @@
-// What the arcs of a network cost in the leaves that a box meets, the tolls of the trees for them, and the cheapest ways to
-// the target.
+// What the arcs of a network cost in the leaves that a box meets, the tolls of the trees for them, and the cheapest
+// ways to the target.
 #pragma once
 
 #include <algorithm>
@@ -19,8 +19,7 @@ class PricedArcs {
 public:
     // `costs(leaf)` by edge, and `tolls(arc)` by tree.
     template <class Costs, class Tolls>
-    PricedArcs(const Network& network, const LeafSlots& slots, Costs costs, Tolls tolls)
-        : PricedArcs(network, slots) {
+    PricedArcs(const Network& network, const LeafSlots& slots, Costs costs, Tolls tolls) : PricedArcs(network, slots) {
         const std::size_t arcs = network.arcs().size();
         // A few leaves at a time: what is read and what is written lie in different orders.
         const double* own[TOGETHER];

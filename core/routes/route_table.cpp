@@ -41,15 +41,17 @@ RouteTable::RouteTable(const Observed& observed, Network network)
     for (std::size_t leaf = 0; leaf < leaves_; ++leaf) {
         double* const __restrict own = costs_.get() + leaf * edges_;
         std::fill_n(own, edges_, 0.0);
-        add_rows(observed.samples.subspan(static_cast<std::size_t>(observed.first[leaf]),
-                                          static_cast<std::size_t>(observed.size[leaf])),
-                 [&](std::int32_t sample) { return observed.costs + static_cast<std::size_t>(sample) * edges_; }, own,
-                 edges_);
+        add_rows(
+            observed.samples.subspan(static_cast<std::size_t>(observed.first[leaf]),
+                                     static_cast<std::size_t>(observed.size[leaf])),
+            [&](std::int32_t sample) { return observed.costs + static_cast<std::size_t>(sample) * edges_; }, own,
+            edges_);
         const double divisor = observed.divisor[leaf];
         for (std::size_t e = 0; e < edges_; ++e) own[e] /= divisor;
         for (std::size_t e = 0; e + LANES <= edges_; e += LANES)
             for (std::size_t i = 0; i < LANES; ++i) largest[i] = std::max(largest[i], std::abs(own[e + i]));
-        for (std::size_t e = edges_ - edges_ % LANES; e < edges_; ++e) largest[0] = std::max(largest[0], std::abs(own[e]));
+        for (std::size_t e = edges_ - edges_ % LANES; e < edges_; ++e)
+            largest[0] = std::max(largest[0], std::abs(own[e]));
     }
     dearest_ = *std::max_element(largest, largest + LANES);
 }
@@ -86,8 +88,7 @@ std::vector<std::vector<double>> RouteTable::rows(std::span<const Route> routes)
     for (std::size_t from = 0; from < leaves_; from += 4) {
         // The last ones may be added up more than once.
         const double* own[4];
-        for (std::size_t i = 0; i < 4; ++i)
-            own[i] = costs(static_cast<std::int32_t>(std::min(from + i, leaves_ - 1)));
+        for (std::size_t i = 0; i < 4; ++i) own[i] = costs(static_cast<std::int32_t>(std::min(from + i, leaves_ - 1)));
         for (std::size_t r = 0; r < routes.size(); ++r) {
             double total[4] = {};
             for (const std::int32_t e : routes[r])

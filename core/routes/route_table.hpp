@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "forest/grid.hpp"
 #include "base/large_array.hpp"
+#include "forest/grid.hpp"
 #include "routes/network.hpp"
 
 namespace whence {

@@ -10,7 +10,7 @@ namespace {
 
 template <class Number>
 WHENCE_INLINE void extend_all(const LeafSlots& slots, const Number* cost, const Number* toll, const Number* before,
-                       Number* __restrict after) {
+                              Number* __restrict after) {
     for (std::size_t s = 0; s < slots.slots(); ++s) {
         const std::size_t from = slots.from[s], width = slots.width(s);
         for (std::size_t k = 0; k < width; ++k) after[from + k] = cost[from + k] + toll[k] + before[from + k];
@@ -19,7 +19,7 @@ WHENCE_INLINE void extend_all(const LeafSlots& slots, const Number* cost, const 
 
 template <class Number>
 WHENCE_INLINE void cheaper_of_both(const LeafSlots& slots, ArcView<Number> one, ArcView<Number> other,
-                            Number* __restrict into) {
+                                   Number* __restrict into) {
     for (std::size_t s = 0; s < slots.slots(); ++s) {
         const std::size_t from = slots.from[s], width = slots.width(s);
         for (std::size_t k = 0; k < width; ++k) {
@@ -31,7 +31,8 @@ WHENCE_INLINE void cheaper_of_both(const LeafSlots& slots, ArcView<Number> one, 
 }
 
 template <class Number>
-WHENCE_INLINE double sum_of_least(const LeafSlots& slots, const Number* one, const Number* other, Number* __restrict least) {
+WHENCE_INLINE double sum_of_least(const LeafSlots& slots, const Number* one, const Number* other,
+                                  Number* __restrict least) {
     for (std::size_t k = 0; k < slots.width(0); ++k) least[k] = one[k] + other[k];
     for (std::size_t s = 1; s < slots.slots(); ++s) {
         const std::size_t from = slots.from[s], width = slots.width(s);

@@ -20,7 +20,8 @@ void extend(const LeafSlots& slots, const double* cost, const double* toll, cons
 void cheaper_of(const LeafSlots& slots, ArcView<float> one, ArcView<float> other, float* into);
 void cheaper_of(const LeafSlots& slots, ArcView<double> one, ArcView<double> other, double* into);
 
-// Of each tree, the least sum of what two ways cost in its leaves; the total of them. There is room for a number a tree.
+// Of each tree, the least sum of what two ways cost in its leaves; the total of them. There is room for a number a
+// tree.
 double least_sum(const LeafSlots& slots, const float* one, const float* other, float* least);
 double least_sum(const LeafSlots& slots, const double* one, const double* other, double* least);
 

@@ -238,8 +238,8 @@ Tolls Tolls::after(const Agreement& agreed) const {
     return {routes_, std::move(part), trees_, std::move(toll), dearest};
 }
 
-// Sums along a route of prices, which changed so often, and over the trees: each is wrong by less than a digit of the most
-// that it can come to.
+// Sums along a route of prices, which changed so often, and over the trees: each is wrong by less than a digit of the
+// most that it can come to.
 double Tolls::rounding(double dearest, double epsilon, int changes) const {
     const double longest = network_.longest();
     const double along = epsilon * (longest + changes + 4.0);

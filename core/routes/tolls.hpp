@@ -1,9 +1,10 @@
 // Tolls: what every tree charges for the arcs of a network, so that trees agree on a route.
 //
-// The sum over trees of the least that a route can cost, leaf by leaf, bounds all routes over a box at once. It is strong
-// where all trees would take the same route, and weak in a large network, where each of them has its own. Tolls that add
-// up to nothing over the trees change what no route costs in all trees together. An arc that some trees would take
-// becomes dearer for them and cheaper for the others, until they nearly agree: the Lagrangian dual of taking one route.
+// The sum over trees of the least that a route can cost, leaf by leaf, bounds all routes over a box at once. It is
+// strong where all trees would take the same route, and weak in a large network, where each of them has its own. Tolls
+// that add up to nothing over the trees change what no route costs in all trees together. An arc that some trees would
+// take becomes dearer for them and cheaper for the others, until they nearly agree: the Lagrangian dual of taking one
+// route.
 #pragma once
 
 #include <cstdint>
