@@ -2,7 +2,8 @@
 
 Boxes that carry all plans left settle most questions soon. In the others the strong bound would have to suit all plans
 of a box, and no prices do. By itself, nearly every plan is proved to be out of reach at the first box, by potentials
-(``core/bounds/potentials.hpp``), and the few others need hundreds of boxes where all of them together need tens of thousands.
+(``core/bounds/potentials.hpp``), and the few others need hundreds of boxes where all of them together need tens of
+thousands.
 
 A question about one plan that takes long ends in the same way.
 """
