@@ -12,7 +12,7 @@ public:
     Deadline() = default;
 
     // So many seconds from now; never where that is infinite.
-    explicit Deadline(double seconds) : limited_(seconds < LONGEST) {
+    explicit Deadline(double seconds) : limited_(seconds < kLongest) {
         if (limited_)
             ends_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(Seconds(std::max(0.0, seconds)));
     }
@@ -22,7 +22,7 @@ public:
 private:
     using Clock = std::chrono::steady_clock;
     using Seconds = std::chrono::duration<double>;
-    static constexpr double LONGEST = 1e9;
+    static constexpr double kLongest = 1e9;
 
     bool limited_ = false;
     Clock::time_point ends_{};

@@ -22,13 +22,13 @@ using LargeArray = std::unique_ptr<Number[], FreeArray>;
 
 template <class Number>
 LargeArray<Number> large_array(std::size_t count) {
-    constexpr std::size_t PAGE = std::size_t{1} << 21;
+    constexpr std::size_t kPage = std::size_t{1} << 21;
     const std::size_t bytes = count * sizeof(Number) + 1;
     void* memory = nullptr;
 #ifdef __linux__
-    if (bytes >= 2 * PAGE) {
-        const std::size_t whole = (bytes + PAGE - 1) / PAGE * PAGE;
-        memory = std::aligned_alloc(PAGE, whole);
+    if (bytes >= 2 * kPage) {
+        const std::size_t whole = (bytes + kPage - 1) / kPage * kPage;
+        memory = std::aligned_alloc(kPage, whole);
         if (memory != nullptr) madvise(memory, whole, MADV_HUGEPAGE);  // advice: nothing is lost without
     } else
 #endif

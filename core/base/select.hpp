@@ -3,9 +3,10 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <limits>
 #include <span>
 #include <utility>
+
+#include "base/numbers.hpp"
 
 namespace whence {
 
@@ -36,8 +37,8 @@ inline void smallest_first(std::span<double> values, std::ptrdiff_t m) {
 
 // The m-th smallest value and the next one; infinite where there is none.
 struct Boundary {
-    double last = -std::numeric_limits<double>::infinity();
-    double following = std::numeric_limits<double>::infinity();
+    double last = -kInfinity;
+    double following = kInfinity;
 };
 
 // The boundary behind the `m` smallest values, which are reordered.

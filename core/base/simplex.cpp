@@ -1,15 +1,15 @@
 #include "base/simplex.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
+
+#include "base/numbers.hpp"
 
 namespace whence {
 
 namespace {
 // Ratios of cost to coefficient that differ by less are a tie.
 constexpr double kTie = 1e-12;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 }  // namespace
 
 Simplex::Simplex(std::size_t most_variables, std::size_t most_rows)

@@ -10,6 +10,7 @@
 #include <numeric>
 #include <optional>
 
+#include "base/numbers.hpp"
 #include "bind/arrays.hpp"
 #include "bind/bindings.hpp"
 #include "criteria/breach.hpp"
@@ -184,7 +185,7 @@ void bind_located(nb::module_& m) {
                 located.set_distances(column, view(distances));
             },
             "column"_a, "distances"_a.noconvert(), "Set the distances of a column's cells, which grow from the start.")
-        .def_prop_ro_static("ONE_CELL", [](nb::handle) { return Located::ONE_CELL; })
+        .def_prop_ro_static("ONE_CELL", [](nb::handle) { return Located::kOneCell; })
         .def_prop_ro("distance", [](const Located& located) { return array_of(located.distances()); })
         .def_prop_ro("value", [](const Located& located) { return array_of(located.values()); })
         .def_prop_ro("start", column(&Column::start))
@@ -593,8 +594,8 @@ void bind_plan_sets(nb::module_& m) {
             "samples"_a.noconvert(), "first"_a.noconvert(), "size"_a.noconvert(), "trees"_a, "demand"_a.noconvert(),
             "holding"_a.noconvert(), "backorder"_a.noconvert(), "lower"_a.noconvert(), "upper"_a.noconvert(),
             "alive"_a.none() = nb::none(), "tree"_a.none() = nb::none(),
-            "numbers"_a = std::numeric_limits<std::size_t>::max(),
-            "seconds"_a = std::numeric_limits<double>::infinity(), "mass"_a.noconvert() = nb::none())
+            "numbers"_a = std::numeric_limits<std::size_t>::max(), "seconds"_a = kInfinity,
+            "mass"_a.noconvert() = nb::none())
         .def_prop_ro("whole", &StockTable::whole)
         .def_prop_ro("points", [](const StockTable& table) { return array_of(table.points()); })
         .def_prop_ro("breakpoints", &StockTable::breakpoints)
@@ -615,8 +616,7 @@ void bind_plan_sets(nb::module_& m) {
                 require(!std::isnan(budget), "'budget' must be a number.");
                 new (self) StockCriterion(std::move(table), copied(rival), std::move(all), budget);
             },
-            "table"_a, "rival"_a.noconvert(), "all"_a.none() = nb::none(),
-            "budget"_a = std::numeric_limits<double>::infinity())
+            "table"_a, "rival"_a.noconvert(), "all"_a.none() = nb::none(), "budget"_a = kInfinity)
         .def_prop_ro("breakpoints", &StockCriterion::breakpoints);
 }
 
@@ -697,8 +697,8 @@ void bind_search(nb::module_& m) {
                 const ForestSearch::Slice slice = search.advance(budget, cutoff, {shares, sharp}, Deadline(seconds));
                 return std::pair(slice.end == ForestSearch::End::candidate, slice.bound);
             },
-            "budget"_a, "cutoff"_a, "shares"_a.none() = nb::none(), "sharp"_a = false,
-            "seconds"_a = std::numeric_limits<double>::infinity(), nb::call_guard<nb::gil_scoped_release>(),
+            "budget"_a, "cutoff"_a, "shares"_a.none() = nb::none(), "sharp"_a = false, "seconds"_a = kInfinity,
+            nb::call_guard<nb::gil_scoped_release>(),
             nb::keep_alive<1, 4>(),  // every thread learns from the shares, about cells that they know
             "Search on for so many boxes or seconds: whether the nearest candidate was reached, and the proved bound.")
         .def(
@@ -733,9 +733,9 @@ void bind_search(nb::module_& m) {
                double seconds, const Plausibility* plausible, const FewChanges* few) {
                 new (self) Proposals(located, criterion, tau, looks, Deadline(seconds), plausible, few);
             },
-            "located"_a, "criterion"_a, "tau"_a, "looks"_a, "seconds"_a = std::numeric_limits<double>::infinity(),
-            "plausible"_a.none() = nb::none(), "few"_a.none() = nb::none(), nb::keep_alive<1, 2>(),
-            nb::keep_alive<1, 3>(), nb::keep_alive<1, 7>(), nb::keep_alive<1, 8>())
+            "located"_a, "criterion"_a, "tau"_a, "looks"_a, "seconds"_a = kInfinity, "plausible"_a.none() = nb::none(),
+            "few"_a.none() = nb::none(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 7>(),
+            nb::keep_alive<1, 8>())
         .def_prop_rw("looks", &Proposals::looks, &Proposals::set_looks)
         .def_prop_rw("found", &Proposals::found, &Proposals::set_cutoff)
         .def_prop_rw("none_nearer", &Proposals::none_nearer, &Proposals::set_none_nearer)

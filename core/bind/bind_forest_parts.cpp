@@ -3,8 +3,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
-#include <limits>
-
+#include "base/numbers.hpp"
 #include "bind/arrays.hpp"
 #include "bind/bindings.hpp"
 #include "bounds/mixture.hpp"
@@ -151,7 +150,7 @@ void bind_queues(nb::module_& m) {
             "key"_a, "link"_a)
         .def("take",
              [](Queue& queue) {
-                 const auto entry = queue.heap.take(std::numeric_limits<double>::infinity());
+                 const auto entry = queue.heap.take(kInfinity);
                  require(entry.has_value(), "The queue is empty.");
                  queue.heap.done();
                  return std::pair(entry->key, entry->item);
@@ -308,7 +307,7 @@ void bind_faces(nb::module_& m) {
                 require_fit(open, criterion);
                 return pair_of(faces.sharpest(open, criterion, cutoff));
             },
-            "open"_a, "criterion"_a, "cutoff"_a = std::numeric_limits<double>::infinity());
+            "open"_a, "criterion"_a, "cutoff"_a = kInfinity);
 }
 
 void bind_rivals(nb::module_& m) {

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <optional>
 
+#include "base/numbers.hpp"
 #include "bind/arrays.hpp"
 #include "bind/bindings.hpp"
 #include "kernels/kernel_search.hpp"
@@ -109,7 +110,7 @@ void bind_kernels(nb::module_& m) {
                 const nb::gil_scoped_release release;
                 return self.advance(boxes, cutoff, gap, whence::Deadline(seconds));
             },
-            "boxes"_a, "cutoff"_a, "gap"_a, "seconds"_a = std::numeric_limits<double>::infinity(),
+            "boxes"_a, "cutoff"_a, "gap"_a, "seconds"_a = whence::kInfinity,
             "Examine at most so many boxes, and none after so many seconds; whether none is left that may hold a "
             "nearer explanation, up to the gap.")
         .def("standing", &standing, "contexts"_a.noconvert(), "For every context, whether it is an explanation.")

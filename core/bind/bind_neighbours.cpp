@@ -3,11 +3,11 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <limits>
 #include <memory>
 #include <numeric>
 #include <optional>
 
+#include "base/numbers.hpp"
 #include "base/select.hpp"
 #include "base/simplex.hpp"
 #include "bind/arrays.hpp"
@@ -23,8 +23,6 @@ namespace whence::neighbours {
 namespace {
 
 using namespace arrays;
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // ---- the two tools that other methods share -------------------------------------------------------------------------
 

@@ -2,8 +2,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
-#include <limits>
-
+#include "base/numbers.hpp"
 #include "bind/arrays.hpp"
 #include "bind/bindings.hpp"
 #include "bounds/potential_search.hpp"
@@ -89,8 +88,7 @@ void bind_potentials(nb::module_& m) {
                 const auto slice = search.advance(budget, cutoff, Deadline(seconds));
                 return std::pair(slice.proved, slice.bound);
             },
-            "budget"_a, "cutoff"_a, "seconds"_a = std::numeric_limits<double>::infinity(),
-            nb::call_guard<nb::gil_scoped_release>(),
+            "budget"_a, "cutoff"_a, "seconds"_a = kInfinity, nb::call_guard<nb::gil_scoped_release>(),
             "Search on for so many boxes or seconds: whether what was found is proved nearest, and the proved bound.")
         .def_prop_ro("cells",
                      [](const PotentialSearch& search) {

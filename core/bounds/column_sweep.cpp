@@ -9,27 +9,27 @@ namespace whence {
 
 namespace {
 
-constexpr float INFINITE = std::numeric_limits<float>::infinity();
+constexpr float kInfiniteFloat = std::numeric_limits<float>::infinity();
 
 // The smaller one; the second one where they do not compare.
 WHENCE_INLINE float smaller(float a, float b) { return a < b ? a : b; }
 
 // The least of eight numbers, which are lost.
 WHENCE_INLINE float least_of(float* numbers) {
-    for (std::size_t half = LANES / 2; half > 0; half /= 2)
+    for (std::size_t half = kLanes / 2; half > 0; half /= 2)
         for (std::size_t l = 0; l < half; ++l) numbers[l] = smaller(numbers[l], numbers[l + half]);
     return numbers[0];
 }
 
 // The least of the numbers first..last.
 WHENCE_INLINE float least_in(const float* numbers, std::int32_t first, std::int32_t last) {
-    constexpr auto WIDTH = static_cast<std::int32_t>(LANES);
-    float least = INFINITE;
-    if (last - first + 1 >= WIDTH) {
-        float some[LANES];
-        for (std::size_t l = 0; l < LANES; ++l) some[l] = INFINITE;
-        for (; first + WIDTH - 1 <= last; first += WIDTH)
-            for (std::size_t l = 0; l < LANES; ++l)
+    constexpr auto kWidth = static_cast<std::int32_t>(kLanes);
+    float least = kInfiniteFloat;
+    if (last - first + 1 >= kWidth) {
+        float some[kLanes];
+        for (std::size_t l = 0; l < kLanes; ++l) some[l] = kInfiniteFloat;
+        for (; first + kWidth - 1 <= last; first += kWidth)
+            for (std::size_t l = 0; l < kLanes; ++l)
                 some[l] = smaller(numbers[static_cast<std::size_t>(first) + l], some[l]);
         least = least_of(some);
     }
@@ -38,15 +38,15 @@ WHENCE_INLINE float least_in(const float* numbers, std::int32_t first, std::int3
 }
 
 WHENCE_INLINE void find_least_of(const SlotView& slot, float* __restrict into) {
-    for (std::size_t k = 0; k < slot.lanes; k += LANES) {
-        float least[LANES];
-        for (std::size_t l = 0; l < LANES; ++l) least[l] = INFINITE;
+    for (std::size_t k = 0; k < slot.lanes; k += kLanes) {
+        float least[kLanes];
+        for (std::size_t l = 0; l < kLanes; ++l) least[l] = kInfiniteFloat;
         for (std::int32_t i = 0; i < slot.stretches; ++i) {
             const float* bars = slot.bars + static_cast<std::size_t>(i) * slot.lanes + k;
             const float potential = slot.potential[i];
-            for (std::size_t l = 0; l < LANES; ++l) least[l] = smaller(potential + bars[l], least[l]);
+            for (std::size_t l = 0; l < kLanes; ++l) least[l] = smaller(potential + bars[l], least[l]);
         }
-        for (std::size_t l = 0; l < LANES; ++l) into[k + l] = least[l];
+        for (std::size_t l = 0; l < kLanes; ++l) into[k + l] = least[l];
     }
 }
 
@@ -54,10 +54,10 @@ WHENCE_INLINE void find_least_of(const SlotView& slot, float* __restrict into) {
 WHENCE_INLINE void find_marginals(const SlotView& slot) {
     for (std::int32_t i = 0; i < slot.stretches; ++i) {
         const float* bars = slot.bars + static_cast<std::size_t>(i) * slot.lanes;
-        float least[LANES];
-        for (std::size_t l = 0; l < LANES; ++l) least[l] = INFINITE;
-        for (std::size_t k = 0; k < slot.lanes; k += LANES)
-            for (std::size_t l = 0; l < LANES; ++l)
+        float least[kLanes];
+        for (std::size_t l = 0; l < kLanes; ++l) least[l] = kInfiniteFloat;
+        for (std::size_t k = 0; k < slot.lanes; k += kLanes)
+            for (std::size_t l = 0; l < kLanes; ++l)
                 least[l] = smaller(slot.price[k + l] - slot.least[k + l] + bars[k + l], least[l]);
         slot.marginal[i] = least_of(least);
     }
@@ -70,9 +70,9 @@ WHENCE_INLINE void collect(const SlotView& slot, std::int32_t low, std::int32_t 
     for (std::int32_t i = 0; i < slot.stretches; ++i) {
         const std::int32_t first = std::max(slot.begin[i], low), last = std::min(slot.end[i], high);
         const float price = slot.marginal[i];
-        if (price == INFINITE || slot.potential[i] == INFINITE) {
+        if (price == kInfiniteFloat || slot.potential[i] == kInfiniteFloat) {
             // No leaf of the tree is left here, or no cell.
-            slot.potential[i] = INFINITE;
+            slot.potential[i] = kInfiniteFloat;
             std::fill(distance + first, distance + last + 1, std::numeric_limits<double>::infinity());
             continue;
         }
@@ -87,9 +87,9 @@ WHENCE_INLINE void hand_back(const SlotView& slot, float share, std::int32_t low
     for (std::int32_t i = 0; i < slot.stretches; ++i) {
         const std::int32_t first = std::max(slot.begin[i], low), last = std::min(slot.end[i], high);
         const float least = least_in(residual, first, last);
-        if (least == INFINITE) {
+        if (least == kInfiniteFloat) {
             // No cell is left here: the tree must not take the stretch for one that costs nothing.
-            slot.potential[i] = INFINITE;
+            slot.potential[i] = kInfiniteFloat;
             continue;
         }
         const float given = share * least;

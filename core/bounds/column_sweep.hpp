@@ -10,7 +10,7 @@
 namespace whence {
 
 // Leaves of a tree are padded to a multiple of this many.
-constexpr std::size_t LANES = 8;
+constexpr std::size_t kLanes = 8;
 
 // A tree and a column that it tells cells apart in: the stretches that meet the box, and the leaves of the tree.
 struct SlotView {

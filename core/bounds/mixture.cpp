@@ -2,23 +2,23 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+
+#include "base/numbers.hpp"
 
 namespace whence {
 
 namespace {
 
-constexpr double INFINITE = std::numeric_limits<double>::infinity();
 // How often the weights of the mixture are corrected, and how much at first.
-constexpr int ROUNDS = 24;
-constexpr double RATE = 1.5;
+constexpr int kRounds = 24;
+constexpr double kRate = 1.5;
 
 }  // namespace
 
 void Mixture::mix(const OpenBox& open, const Criterion& criterion, std::int32_t eta) {
     list(open, criterion, eta);
     const std::size_t rivals = values_.size();
-    alone_.assign(rivals, INFINITE);
+    alone_.assign(rivals, kInfinity);
     found_.assign(rivals, 1.0 / static_cast<double>(rivals));
     if (std::adjacent_find(tree_.begin(), tree_.end()) == tree_.end()) weigh();
     // Otherwise a tree has no leaf left: the box is empty, whatever the rival.
@@ -29,7 +29,7 @@ void Mixture::mix(const OpenBox& open, const Criterion& criterion, std::int32_t 
 void Mixture::weigh() {
     const std::size_t rivals = values_.size(), count = leaves_.size();
     best_.resize(tree_.size() - 1);
-    double found = -INFINITE;
+    double found = -kInfinity;
     for (std::size_t r = 0; r < rivals; ++r) {
         alone_[r] = least(values_[r]);
         if (alone_[r] <= found) continue;
@@ -40,7 +40,7 @@ void Mixture::weigh() {
     weight_.assign(rivals, 1.0 / static_cast<double>(rivals));
     mixed_.resize(count);
     gain_.resize(rivals);
-    for (int round = 0; round < ROUNDS; ++round) {
+    for (int round = 0; round < kRounds; ++round) {
         std::fill(mixed_.begin(), mixed_.end(), 0.0);
         for (std::size_t r = 0; r < rivals; ++r)
             for (std::size_t i = 0; i < count; ++i) mixed_[i] += weight_[r] * values_[r][i];
@@ -55,7 +55,7 @@ void Mixture::weigh() {
         }
         const auto [fewest, most] = std::minmax_element(gain_.begin(), gain_.end());
         if (*most <= *fewest) break;
-        const double rate = RATE / (std::sqrt(round + 1.0) * (*most - *fewest));
+        const double rate = kRate / (std::sqrt(round + 1.0) * (*most - *fewest));
         double total = 0.0;
         for (std::size_t r = 0; r < rivals; ++r) total += weight_[r] *= std::exp(rate * (gain_[r] - *most));
         for (double& weight : weight_) weight /= total;

@@ -4,37 +4,38 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "base/numbers.hpp"
+
 namespace whence {
 
 namespace {
 
-constexpr double INFINITE = std::numeric_limits<double>::infinity();
 // Sweeps over the whole space and over any other box, and by which share the multiplier moves after the first of them.
-constexpr std::int32_t WHOLE_SWEEPS = 30, SWEEPS = 3;
-constexpr double WHOLE_STEP = 0.2, STEP = 0.05, SLOWER = 0.1;
+constexpr std::int32_t kWholeSweeps = 30, kSweeps = 3;
+constexpr double kWholeStep = 0.2, kStep = 0.05, kSlower = 0.1;
 // The factor by which the best multiplier is searched, and how many times the plan's first one it may be: where no
 // context counts there is no best one, and rounding grows with it.
-constexpr double FACTOR = 1.5, MOST = 1e4;
+constexpr double kFactor = 1.5, kMost = 1e4;
 // The first multiplier: what a context that is in question may be away for what the start is short of, times this.
 // What it is short of is at least this part of what leaves differ by.
-constexpr double FIRST = 2.0, LEAST = 1e-3;
+constexpr double kFirst = 2.0, kLeast = 1e-3;
 // By how much of the distance in question a leaf may be dearer than the best one to count for the slope.
-constexpr double WIDTH = 0.005;
+constexpr double kWidth = 0.005;
 // The part of the largest distance that is taken for the one in question as long as nothing is known.
-constexpr double UNKNOWN = 0.25;
+constexpr double kUnknown = 0.25;
 // A dive begins at every so many-th half of a box: its halves are gone into at once until there is nothing left.
-constexpr std::int64_t DIVE_EVERY = 64;
+constexpr std::int64_t kDiveEvery = 64;
 // What is looked for is aimed at nearer than this times what was proved; a factor that grows by another one.
-constexpr double AIM = 1.35, FARTHER = 1.2;
+constexpr double kAim = 1.35, kFarther = 1.2;
 // Potentials that boxes keep at most: halves of further ones begin with zeros.
-constexpr std::int64_t MOST_NUMBERS = 50'000'000;
+constexpr std::int64_t kMostNumbers = 50'000'000;
 
 double farthest(const Located& located) {
     double total = 0.0;
     for (std::int32_t j = 0; j < located.grid().columns(); ++j) {
         double most = 0.0;
         for (std::int32_t c = 0; c <= located.grid().last_cell_of(j); ++c)
-            if (located.distance(j, c) < INFINITE) most = std::max(most, located.distance(j, c));
+            if (located.distance(j, c) < kInfinity) most = std::max(most, located.distance(j, c));
         total += most;
     }
     return total;
@@ -50,8 +51,8 @@ PotentialSearch::PotentialSearch(const Located& located, std::vector<std::vector
       tau_(tau),
       far_(farthest(located)),
       proved_(std::max(0.0, proved)),
-      aim_(proved_ > 0.0 ? AIM * proved_ : INFINITE),
-      farther_(AIM),
+      aim_(proved_ > 0.0 ? kAim * proved_ : kInfinity),
+      farther_(kAim),
       whole_(worth_.size()),
       possible_(worth_.size(), 1),
       potentials_(stretches_, located),
@@ -77,7 +78,7 @@ void PotentialSearch::begin_all() {
         if (!possible_[z]) continue;
         Waiting whole;
         whole.plan = static_cast<std::int32_t>(z);
-        heap_.push(anywhere_ ? -INFINITE : proved_, wait(std::move(whole)));
+        heap_.push(anywhere_ ? -kInfinity : proved_, wait(std::move(whole)));
     }
 }
 
@@ -87,10 +88,10 @@ PotentialSearch::Slice PotentialSearch::find_any(std::int64_t budget, const Dead
     while (diving_ || !heap_.empty()) {
         if (examined_ > first && (examined_ >= first + budget || deadline.passed())) return {false, proved_};
         Open next = next_box();
-        examine(next.key, std::move(next.waiting), INFINITE, deadline);
-        if (distance_ < INFINITE) return {false, proved_};
+        examine(next.key, std::move(next.waiting), kInfinity, deadline);
+        if (distance_ < kInfinity) return {false, proved_};
     }
-    return {false, INFINITE};
+    return {false, kInfinity};
 }
 
 // From now on look for the nearest context, of the plans of which a box is left.
@@ -108,13 +109,13 @@ bool PotentialSearch::aim_farther(double cutoff) {
     if (aim_ >= std::min(cutoff, distance_) || aim_ > far_) return false;
     proved_ = aim_;
     aim_ *= farther_;
-    farther_ *= FARTHER;
+    farther_ *= kFarther;
     begin_all();
     return true;
 }
 
 double PotentialSearch::bound() const {
-    double least = heap_.empty() ? INFINITE : heap_.top().key;
+    double least = heap_.empty() ? kInfinity : heap_.top().key;
     if (diving_) least = std::min(least, dive_.key);
     return std::max(proved_, least);
 }
@@ -122,10 +123,10 @@ double PotentialSearch::bound() const {
 PotentialSearch::Slice PotentialSearch::advance(std::int64_t budget, double cutoff, const Deadline& deadline) {
     if (!begun_) {
         begun_ = true;
-        anywhere_ = cutoff == INFINITE;
+        anywhere_ = cutoff == kInfinity;
         begin_all();
     }
-    if (anywhere_ && cutoff == INFINITE && distance_ == INFINITE) return find_any(budget, deadline);
+    if (anywhere_ && cutoff == kInfinity && distance_ == kInfinity) return find_any(budget, deadline);
     if (anywhere_) end_anywhere();
     const std::int64_t first = examined_;
     do {
@@ -150,7 +151,7 @@ PotentialSearch::Open PotentialSearch::next_box() {
     waiting_[place].plan = -1;
     free_.push_back(place);
     // The first boxes of all plans come before the halves of any.
-    into_depth_ = waiting.kept != nullptr && (anywhere_ || ++halves_ % DIVE_EVERY == 1);
+    into_depth_ = waiting.kept != nullptr && (anywhere_ || ++halves_ % kDiveEvery == 1);
     return {key, std::move(waiting)};
 }
 
@@ -173,7 +174,7 @@ void PotentialSearch::examine(double key, Waiting waiting, double cutoff, const 
         const bool whole = waiting.kept == nullptr;
         const double own = anywhere_ ? improve_anywhere(whole, deadline) : improve(whole, cutoff, deadline);
         const double bound = std::max(key, own);
-        if (bound < INFINITE) round(cutoff);
+        if (bound < kInfinity) round(cutoff);
         if (whole && !anywhere_) remember();
         if (bound < std::min(cutoff, distance_) && potentials_.narrow(box_, reach_)) {
             // Its nearest point is another one now, and perhaps the only one left.
@@ -209,7 +210,7 @@ bool PotentialSearch::open(const Waiting& waiting, double cutoff) {
     if (near_ >= cutoff) return false;
     look(cells_, near_);
     if (distance_ <= near_) return false;
-    if (cutoff < INFINITE && !box_.tighten(cells_, cutoff - near_)) return false;
+    if (cutoff < kInfinity && !box_.tighten(cells_, cutoff - near_)) return false;
     reach_.gather_near(box_, cells_, cutoff - near_);
     if (waiting.kept != nullptr) reach_.keep(waiting.kept->words);
     return potentials_.turn_to(box_, reach_, worth(), tau_);
@@ -238,7 +239,7 @@ void PotentialSearch::pull_back(std::int32_t j) {
     const std::int32_t own = found_[j];
     const std::int32_t step = own < column.start ? -1 : 1;
     for (std::int32_t cell = column.start; cell != own; cell += step) {
-        if (located_.distance(j, cell) == INFINITE) continue;
+        if (located_.distance(j, cell) == kInfinity) continue;
         found_[j] = cell;
         if (total_at(found_) <= tau_) return;
     }
@@ -261,23 +262,23 @@ void PotentialSearch::begin(const Waiting& waiting, double cutoff) {
         return;
     }
     const double over = total_at(cells_) - tau_;
-    const double distance = std::min(cutoff, UNKNOWN * far_);
-    own.first = FIRST * distance / std::max({over, LEAST * potentials_.spread(), std::numeric_limits<double>::min()});
+    const double distance = std::min(cutoff, kUnknown * far_);
+    own.first = kFirst * distance / std::max({over, kLeast * potentials_.spread(), std::numeric_limits<double>::min()});
     potentials_.begin_with({}, own.first);
 }
 
 // Improve the potentials; the best bound met, with the potentials that it was met with. A multiplier that is on its way
 // may lower the bound, and one that has gone astray does not come back soon: halves must not inherit it.
 double PotentialSearch::improve(bool whole, double cutoff, const Deadline& deadline) {
-    const double width = std::max(1e-300, WIDTH * std::min(cutoff, UNKNOWN * far_));
-    const double most = MOST * whole_[static_cast<std::size_t>(plan_)].first;
-    double best = -INFINITE;
+    const double width = std::max(1e-300, kWidth * std::min(cutoff, kUnknown * far_));
+    const double most = kMost * whole_[static_cast<std::size_t>(plan_)].first;
+    double best = -kInfinity;
     best_.potentials.clear();
-    const std::int32_t sweeps = whole ? WHOLE_SWEEPS : SWEEPS;
+    const std::int32_t sweeps = whole ? kWholeSweeps : kSweeps;
     for (std::int32_t i = 0; i <= sweeps; ++i) {
         if (i > 0) potentials_.sweep(i % 2 == 1);
         if (i > 0)
-            potentials_.search_multiplier(width, FACTOR, most);
+            potentials_.search_multiplier(width, kFactor, most);
         else
             potentials_.evaluate(width);
         if (potentials_.bound() > best && potentials_.bound() < cutoff) {
@@ -289,9 +290,10 @@ double PotentialSearch::improve(bool whole, double cutoff, const Deadline& deadl
         if (best >= cutoff || deadline.passed() || !std::isfinite(potentials_.bound())) break;
         if (i == 0) continue;
         potentials_.drop_dear(cutoff - potentials_.bound());
-        if (potentials_.multiplier() < most) potentials_.adjust((whole ? WHOLE_STEP : STEP) / (1.0 + SLOWER * (i - 1)));
+        if (potentials_.multiplier() < most)
+            potentials_.adjust((whole ? kWholeStep : kStep) / (1.0 + kSlower * (i - 1)));
     }
-    if (best < cutoff && best > -INFINITE) {
+    if (best < cutoff && best > -kInfinity) {
         potentials_.return_to(best_.potentials, best_.multiplier);
         potentials_.evaluate(width);
     }
@@ -300,11 +302,11 @@ double PotentialSearch::improve(bool whole, double cutoff, const Deadline& deadl
 
 // The same where distances do not count: infinite where no context of the box counts, otherwise at most 0.
 double PotentialSearch::improve_anywhere(bool whole, const Deadline& deadline) {
-    double best = -INFINITE;
-    for (std::int32_t i = 0; i <= (whole ? WHOLE_SWEEPS : SWEEPS); ++i) {
+    double best = -kInfinity;
+    for (std::int32_t i = 0; i <= (whole ? kWholeSweeps : kSweeps); ++i) {
         if (i > 0) potentials_.sweep(i % 2 == 1);
-        potentials_.evaluate(WIDTH);
-        if (potentials_.bound() > 0.0) return INFINITE;
+        potentials_.evaluate(kWidth);
+        if (potentials_.bound() > 0.0) return kInfinity;
         if (!std::isfinite(potentials_.bound())) break;
         best = std::max(best, potentials_.bound());
         if (deadline.passed()) break;
@@ -360,7 +362,7 @@ void PotentialSearch::split(double key, std::int32_t plan) {
     for (std::int32_t j = 0; j < box_.size(); ++j) own.box.push_back(box_[j]);
     own.words = reach_.words();
     own.multiplier = potentials_.multiplier();
-    if (kept_numbers_ < MOST_NUMBERS) {
+    if (kept_numbers_ < kMostNumbers) {
         const auto& potentials = potentials_.potentials();
         own.potentials.assign(potentials.begin(), potentials.end());
         kept_numbers_ += static_cast<std::int64_t>(potentials.size());

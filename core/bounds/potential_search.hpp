@@ -12,7 +12,6 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -20,6 +19,7 @@
 #include "base/counted.hpp"
 #include "base/deadline.hpp"
 #include "base/heap.hpp"
+#include "base/numbers.hpp"
 #include "bounds/potentials.hpp"
 
 namespace whence {
@@ -122,7 +122,7 @@ private:
     std::vector<std::int32_t> left_, right_;
 
     Cells found_;
-    double distance_ = std::numeric_limits<double>::infinity();
+    double distance_ = kInfinity;
 };
 
 }  // namespace whence

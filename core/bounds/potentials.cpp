@@ -4,18 +4,19 @@
 #include <cmath>
 #include <limits>
 
+#include "base/numbers.hpp"
+
 namespace whence {
 
 namespace {
 
-constexpr double INFINITE = std::numeric_limits<double>::infinity();
 // By how much of the numbers that it is made of a bound may be wrong: each of them is the result of some thousand sums
 // at most.
-constexpr double ROUNDING = 1e-11;
+constexpr double kRounding = 1e-11;
 // Numbers up to which sweeps can add them up with half the digits.
-constexpr double MOST = 1e30;
+constexpr double kMost = 1e30;
 
-std::size_t padded(std::int32_t leaves) { return (static_cast<std::size_t>(leaves) + LANES - 1) / LANES * LANES; }
+std::size_t padded(std::int32_t leaves) { return (static_cast<std::size_t>(leaves) + kLanes - 1) / kLanes * kLanes; }
 
 }  // namespace
 
@@ -69,12 +70,12 @@ bool Potentials::turn_to(const Box& box, const Reach& reach, const double* worth
         first_[s] = stretches_->stretch_at(slot, box_[slot.column].low);
         last_[s] = stretches_->stretch_at(slot, box_[slot.column].high);
     }
-    std::fill(left_.begin(), left_.end(), INFINITE);
+    std::fill(left_.begin(), left_.end(), kInfinity);
     std::fill(worth_.begin(), worth_.end(), 0.0);
     spread_ = 0.0;
     double total = 0.0;
     for (std::int32_t t = 0; t < stretches_->grid().trees(); ++t) {
-        double least = INFINITE, most = -INFINITE;
+        double least = kInfinity, most = -kInfinity;
         reach.each(t, [&](std::int32_t leaf) {
             const std::size_t at = lane(t, leaf);
             left_[at] = 0.0;
@@ -82,7 +83,7 @@ bool Potentials::turn_to(const Box& box, const Reach& reach, const double* worth
             least = std::min(least, worth[leaf]);
             most = std::max(most, worth[leaf]);
         });
-        if (least == INFINITE) return false;
+        if (least == kInfinity) return false;
         total += least;
         spread_ += most - least;
     }
@@ -110,14 +111,14 @@ void Potentials::rule_out(std::int32_t stretch, std::int32_t j) {
     const std::int32_t first = std::max(stretches_->begin(stretch), box_[j].low);
     const std::int32_t last = std::min(stretches_->end(stretch), box_[j].high);
     double* const own = distance_.data() + stretches_->grid().first_cell(j);
-    std::fill(own + first, own + last + 1, INFINITE);
+    std::fill(own + first, own + last + 1, kInfinity);
 }
 
 void Potentials::begin_with(std::span<const float> potentials, double multiplier) {
     for (std::int32_t j = 0; j < static_cast<std::int32_t>(box_.size()); ++j)
         for (std::int32_t c = box_[j].low; c <= box_[j].high; ++c) {
             const double distance = located_->distance(j, c);
-            const bool counts = counts_distance_ || distance == INFINITE;  // such a cell is not allowed
+            const bool counts = counts_distance_ || distance == kInfinity;  // such a cell is not allowed
             distance_[stretches_->grid().first_cell(j) + c] = counts ? distance : 0.0;
         }
     return_to(potentials, multiplier);
@@ -172,7 +173,7 @@ void Potentials::settle_column(std::int32_t j) {
     }
     const double* const distance = distance_.data() + stretches_->grid().first_cell(j);
     double* const residual = residual_.data() + stretches_->grid().first_cell(j);
-    double sum = 0.0, least = INFINITE;
+    double sum = 0.0, least = kInfinity;
     for (std::int32_t c = low; c <= high; ++c) {
         sum += collected_[c];
         residual[c] = distance[c] - sum;
@@ -187,10 +188,10 @@ bool Potentials::set_prices() {
     settle();
     for (std::size_t k = 0; k < price_.size(); ++k) {
         const double price = base_[k] + multiplier_ * worth_[k];
-        if (std::abs(price) > MOST && price < INFINITE) return false;
+        if (std::abs(price) > kMost && price < kInfinity) return false;
         price_[k] = static_cast<float>(price);
     }
-    return size_ < MOST;
+    return size_ < kMost;
 }
 
 void Potentials::sweep(bool forward) {
@@ -217,7 +218,7 @@ double Potentials::bound_under(double multiplier) const {
     double total = columns_total_ - multiplier * tau_, size = size_ + multiplier * std::abs(tau_);
     for (std::size_t t = 0; t + 1 < from_.size(); ++t) {
         // Four of them side by side: a single one waits for every comparison.
-        double least[4] = {INFINITE, INFINITE, INFINITE, INFINITE};
+        double least[4] = {kInfinity, kInfinity, kInfinity, kInfinity};
         for (std::size_t k = from_[t]; k < from_[t + 1]; k += 4)
             for (std::size_t l = 0; l < 4; ++l) {
                 const double price = base_[k + l] + multiplier * worth_[k + l];
@@ -228,7 +229,7 @@ double Potentials::bound_under(double multiplier) const {
         size += std::abs(own);
     }
     // Where no cell of a column is left, neither is a context.
-    return total == INFINITE ? INFINITE : total - ROUNDING * (10.0 + size);
+    return total == kInfinity ? kInfinity : total - kRounding * (10.0 + size);
 }
 
 void Potentials::evaluate(double width) {
@@ -237,7 +238,7 @@ void Potentials::evaluate(double width) {
     slope_ = -tau_;
     const Grid& grid = stretches_->grid();
     for (std::int32_t t = 0; t < grid.trees(); ++t) {
-        double least = INFINITE, weights = 0.0, worth = 0.0;
+        double least = kInfinity, weights = 0.0, worth = 0.0;
         for (std::size_t k = from_[t]; k < from_[t + 1]; ++k) {
             const double price = base_[k] + multiplier_ * worth_[k];
             if (price >= least) continue;
@@ -281,25 +282,25 @@ void Potentials::drop_dear(double room) {
         const std::int32_t first = stretches_->grid().first_cell(j);
         const double most = residual_[first + cheapest_cell(j)] + room;
         for (std::int32_t c = first + box_[j].low; c <= first + box_[j].high; ++c)
-            if (residual_[c] >= most) distance_[c] = residual_[c] = INFINITE;
+            if (residual_[c] >= most) distance_[c] = residual_[c] = kInfinity;
     }
     for (std::size_t t = 0; t + 1 < from_.size(); ++t) {
-        double least = INFINITE;
+        double least = kInfinity;
         for (std::size_t k = from_[t]; k < from_[t + 1]; ++k)
             least = std::min(least, base_[k] + multiplier_ * worth_[k]);
         for (std::size_t k = from_[t]; k < from_[t + 1]; ++k)
-            if (!(base_[k] + multiplier_ * worth_[k] < least + room)) left_[k] = base_[k] = INFINITE;
+            if (!(base_[k] + multiplier_ * worth_[k] < least + room)) left_[k] = base_[k] = kInfinity;
     }
 }
 
 bool Potentials::narrow(Box& box, Reach& reach) const {
     for (std::int32_t t = 0; t < stretches_->grid().trees(); ++t)
-        reach.drop(t, [&](std::int32_t leaf) { return left_[lane(t, leaf)] == INFINITE; });
+        reach.drop(t, [&](std::int32_t leaf) { return left_[lane(t, leaf)] == kInfinity; });
     for (std::int32_t j = 0; j < box.size(); ++j) {
         const double* const own = distance_.data() + stretches_->grid().first_cell(j);
         std::int32_t first = box_[j].low, last = box_[j].high;
-        while (first <= last && own[first] == INFINITE) ++first;
-        while (last >= first && own[last] == INFINITE) --last;
+        while (first <= last && own[first] == kInfinity) ++first;
+        while (last >= first && own[last] == kInfinity) --last;
         if (first > last || !box.restrict(j, first, last)) return false;
     }
     return true;

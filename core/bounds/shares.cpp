@@ -1,16 +1,11 @@
 #include "bounds/shares.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <stdexcept>
 
+#include "base/numbers.hpp"
+
 namespace whence {
-
-namespace {
-
-constexpr double INFINITE = std::numeric_limits<double>::infinity();
-
-}  // namespace
 
 Shares::Shares(const Located& located, std::vector<std::int32_t> bucket, std::vector<double> edge,
                std::vector<std::int32_t> begin, std::span<const double> part)
@@ -77,7 +72,7 @@ Shares::Chosen Shares::choose(OpenBox& open, const Criterion& criterion) {
     const std::int32_t eta = criterion.cheapest_eta(open, multiplier_, way_);
     double total = 0.0, slope = 0.0;
     for (std::int32_t t = 0; t < open.trees; ++t) {
-        double least = INFINITE, chosen = 0.0;
+        double least = kInfinity, chosen = 0.0;
         open.reach.each(t, [&](std::int32_t leaf) {
             const double worth = criterion.worth(open, open.worst, t, leaf, eta);
             price_[leaf] = multiplier_ * worth + way_[leaf];
@@ -102,7 +97,7 @@ Shares::Chosen Shares::choose(OpenBox& open, const Criterion& criterion) {
 double Shares::choose_plausible(OpenBox& open, double& short_by) {
     double total = 0.0;
     for (std::int32_t t = open.trees; t < open.reach.trees(); ++t) {
-        double least = INFINITE;
+        double least = kInfinity;
         open.reach.each(t, [&](std::int32_t leaf) {
             price_[leaf] = longing_ * open.plausible->value(leaf) + way_[leaf];
             if (price_[leaf] < least) {
@@ -126,14 +121,14 @@ void Shares::drop_unaffordable(OpenBox& open, double room) const {
 
 double Shares::bound(OpenBox& open, const Criterion& criterion, double tau, double cutoff, Lesson lesson) {
     const EtaRange range = open.etas;
-    std::fill(open.joint.begin() + range.first, open.joint.begin() + range.last + 1, -INFINITE);
+    std::fill(open.joint.begin() + range.first, open.joint.begin() + range.last + 1, -kInfinity);
     for (std::int32_t i = 0; i < lesson.rounds; ++i) {
         const auto [slope, short_by] = choose(open, criterion);
         for (std::int32_t k = range.first; k <= range.last; ++k)
             open.joint[k] = std::max(open.joint[k], open.near + open.sums[k] - multiplier_ * tau);
         const double now = open.near + open.sums[range.first] - multiplier_ * tau;
         // With several etas left the prices are those of one of them, and say nothing about the others.
-        if (range.first == range.last && now < cutoff && cutoff < INFINITE)
+        if (range.first == range.last && now < cutoff && cutoff < kInfinity)
             drop_unaffordable(open, cutoff - now + 1e-9 * std::max(1.0, cutoff));
         if (i == lesson.rounds - 1 || lesson.deadline.passed()) break;
         const double step = lesson.rate / (1.0 + 0.05 * i);

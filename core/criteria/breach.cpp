@@ -2,17 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "base/numbers.hpp"
 #include "criteria/spread.hpp"
 
 namespace whence {
 
 namespace {
 
-constexpr double INFINITE = std::numeric_limits<double>::infinity();
 // As with confidence: see ConfidentMeanCriterion and ConfidentTailCriterion.
-constexpr double ROUNDING = 1e-13, TAIL_ROUNDING = 1e-11, SAME = 1e-12;
+constexpr double kRounding = 1e-13, kTailRounding = 1e-11, kSame = 1e-12;
 
 }  // namespace
 
@@ -24,7 +23,7 @@ double MeanBreach::steep_of(std::int32_t rival, std::int32_t trees) const {
 
 Criterion::Excess MeanBreach::excess(LeafView leaves, EtaRange, std::span<std::int32_t>) const {
     std::vector<double> own(leaves.size());
-    Excess found{-INFINITE, 0};
+    Excess found{-kInfinity, 0};
     for (std::int32_t r = 0; r < rivals(); ++r) {
         const double* values = this->values(r);
         std::transform(leaves.begin(), leaves.end(), own.begin(), [&](std::int32_t leaf) { return values[leaf]; });
@@ -90,10 +89,10 @@ bool MeanBreach::bound(OpenBox& open, double tau) const {
         }
         size = std::max(size, own);
     }
-    if (!MeanCriterion::bound(open, tau + ROUNDING * size)) return false;
+    if (!MeanCriterion::bound(open, tau + kRounding * size)) return false;
     double there = 0.0;
     for (const std::int32_t leaf : open.counted()) there += row(open, open.worst)[leaf];
-    if (open.holds || there > tau + ROUNDING * size) return true;
+    if (open.holds || there > tau + kRounding * size) return true;
     // Nothing would pull the box away from its projection: the parabola that is exact there does.
     std::vector<double> own;
     for (const std::int32_t leaf : open.counted()) own.push_back(values(open.worst)[leaf]);
@@ -102,7 +101,7 @@ bool MeanBreach::bound(OpenBox& open, double tau) const {
         open.reach.each(t, [&](std::int32_t leaf) { most = std::max(most, std::abs(values(open.worst)[leaf])); });
     const Parabola exact = parabola_at(own, most);
     size = std::max(size, write_row(open, open.worst, exact.middle, exact.width));
-    return MeanCriterion::bound(open, tau + ROUNDING * size);
+    return MeanCriterion::bound(open, tau + kRounding * size);
 }
 
 // ---- CVaR -----------------------------------------------------------------------------------------------------------
@@ -114,11 +113,11 @@ TailBreach::TailBreach(LeafSamples samples, double tail, std::int32_t trees, dou
 Criterion::Excess TailBreach::excess_near(LeafView leaves, EtaRange, std::span<std::int32_t> levels,
                                           std::int32_t guess) const {
     std::vector<double> mine(leaves.size()), own(leaves.size());
-    const std::int32_t eta = alternative().best_eta(leaves, all_of(alternative()), SAME, guess);
+    const std::int32_t eta = alternative().best_eta(leaves, all_of(alternative()), kSame, guess);
     for (std::size_t t = 0; t < mine.size(); ++t) mine[t] = alternative().value(leaves[t], eta);
-    Excess found{-INFINITE, 0, eta};
+    Excess found{-kInfinity, 0, eta};
     for (std::int32_t r = 0; r < rivals(); ++r) {
-        levels[r] = rival(r).best_eta(leaves, all_of(rival(r)), SAME, levels[r]);
+        levels[r] = rival(r).best_eta(leaves, all_of(rival(r)), kSame, levels[r]);
         for (std::size_t t = 0; t < own.size(); ++t) own[t] = rival(r).value(leaves[t], levels[r]) - mine[t];
         const double over = -with_spread(own, steep_of(r));
         if (over > found.over) found = {over, r, eta};
@@ -157,10 +156,10 @@ void TailBreach::lean(OpenBox& open) const {
     open.rows.resize(static_cast<std::size_t>(rivals()));
     open.level_ranges.resize(static_cast<std::size_t>(rivals()));
     list(open);
-    const EtaRange mine = bracket(open, alternative(), open.etas, SAME, open.etas);
-    const std::int32_t eta = alternative().best_eta(open.counted(), all_of(alternative()), SAME, open.eta_here);
+    const EtaRange mine = bracket(open, alternative(), open.etas, kSame, open.etas);
+    const std::int32_t eta = alternative().best_eta(open.counted(), all_of(alternative()), kSame, open.eta_here);
     for (std::int32_t r = 0; r < rivals(); ++r) {
-        open.level_ranges[r] = bracket(open, rival(r), all_of(rival(r)), SAME, open.level_ranges[r]);
+        open.level_ranges[r] = bracket(open, rival(r), all_of(rival(r)), kSame, open.level_ranges[r]);
         const EtaRange level{open.levels[r], open.levels[r]};
         for (std::int32_t t = 0; t < trees(); ++t) {
             own[t] = low[t] = high[t] = between(r, open.here[t], {eta, eta}, level).low;
@@ -180,20 +179,20 @@ void TailBreach::lean(OpenBox& open) const {
 double TailBreach::raised(double tau) const {
     double most = 0.0;
     for (std::int32_t r = 0; r < rivals(); ++r) most = std::max(most, rival(r).largest());
-    return tau + TAIL_ROUNDING * (1.0 + steep_) * (alternative().largest() + most);
+    return tau + kTailRounding * (1.0 + steep_) * (alternative().largest() + most);
 }
 
 bool TailBreach::bound(OpenBox& open, double tau) const {
     lean(open);  // which lists the leaves
     const double most = raised(tau);
-    if (!bound_listed(open, most, bracket(open, alternative(), open.etas, SAME, open.etas))) return false;
+    if (!bound_listed(open, most, bracket(open, alternative(), open.etas, kSame, open.etas))) return false;
     const auto here = open.counted();
     const std::int32_t r = open.worst;
     double there = 0.0;
     for (std::int32_t t = 0; t < trees(); ++t) there += worth(open, r, t, here[t], open.eta);
     if (open.holds || there > most) return true;
-    const std::int32_t eta = alternative().best_eta(here, all_of(alternative()), SAME, open.eta_here);
-    const std::int32_t level = rival(r).best_eta(here, all_of(rival(r)), SAME, open.levels[r]);
+    const std::int32_t eta = alternative().best_eta(here, all_of(alternative()), kSame, open.eta_here);
+    const std::int32_t level = rival(r).best_eta(here, all_of(rival(r)), kSame, open.levels[r]);
     std::vector<double> own;
     for (const std::int32_t leaf : here) own.push_back(between(r, leaf, {eta, eta}, {level, level}).low);
     double largest = 0.0;

@@ -2,24 +2,23 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "base/numbers.hpp"
 #include "criteria/spread.hpp"
 
 namespace whence {
 
 namespace {
 
-constexpr double INFINITE = std::numeric_limits<double>::infinity();
 // Share of the terms of a sum by which rounding may put a bound above what it bounds.
-constexpr double ROUNDING = 1e-13;
+constexpr double kRounding = 1e-13;
 
 }  // namespace
 
 Criterion::Excess ConfidentMeanCriterion::excess(LeafView leaves, EtaRange, std::span<std::int32_t>) const {
     const double steep = steepness(kappa_, static_cast<std::int32_t>(leaves.size()));
     std::vector<double> own(leaves.size());
-    Excess found{-INFINITE, 0};
+    Excess found{-kInfinity, 0};
     for (std::int32_t r = 0; r < rivals(); ++r) {
         const double* values = this->values(r);
         std::transform(leaves.begin(), leaves.end(), own.begin(), [&](std::int32_t leaf) { return values[leaf]; });
@@ -44,7 +43,7 @@ double ConfidentMeanCriterion::lean_rows(OpenBox& open) const {
         if (is_mixture(r)) continue;
         const double* values = this->values(r);
         for (std::int32_t t = 0; t < open.trees; ++t) {
-            double least = INFINITE, most = -INFINITE;
+            double least = kInfinity, most = -kInfinity;
             open.reach.each(t, [&](std::int32_t leaf) {
                 least = std::min(least, values[leaf]);
                 most = std::max(most, values[leaf]);
@@ -78,7 +77,7 @@ void ConfidentMeanCriterion::write_row(OpenBox& open, std::int32_t rival) const 
 }
 
 bool ConfidentMeanCriterion::bound(OpenBox& open, double tau) const {
-    const double raised = tau + ROUNDING * lean_rows(open);
+    const double raised = tau + kRounding * lean_rows(open);
     return MeanCriterion::bound(open, raised) && lean_to_projection(open, raised);
 }
 

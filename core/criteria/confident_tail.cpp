@@ -2,21 +2,20 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <stdexcept>
 
+#include "base/numbers.hpp"
 #include "criteria/spread.hpp"
 
 namespace whence {
 
 namespace {
 
-constexpr double INFINITE = std::numeric_limits<double>::infinity();
 // Share of the terms of a sum by which rounding may put a bound above what it bounds.
-constexpr double ROUNDING = 1e-11;
+constexpr double kRounding = 1e-11;
 // A threshold suits where at most this much more than the tail lies above: shares such as 1/3 do not add up exactly,
 // and thresholds that are equally good differ in spread.
-constexpr double SAME = 1e-12;
+constexpr double kSame = 1e-12;
 
 }  // namespace
 
@@ -33,11 +32,11 @@ void ConfidentTailCriterion::show(std::span<const double* const> rows, bool) {
 Criterion::Excess ConfidentTailCriterion::excess_near(LeafView leaves, EtaRange, std::span<std::int32_t> levels,
                                                       std::int32_t guess) const {
     std::vector<double> mine(leaves.size()), own(leaves.size());
-    const std::int32_t eta = alternative().best_eta(leaves, all_of(alternative()), SAME, guess);
+    const std::int32_t eta = alternative().best_eta(leaves, all_of(alternative()), kSame, guess);
     for (std::size_t t = 0; t < mine.size(); ++t) mine[t] = alternative().value(leaves[t], eta);
-    Excess found{-INFINITE, 0, eta};
+    Excess found{-kInfinity, 0, eta};
     for (std::int32_t r = 0; r < rivals(); ++r) {
-        levels[r] = rival(r).best_eta(leaves, all_of(rival(r)), SAME, levels[r]);
+        levels[r] = rival(r).best_eta(leaves, all_of(rival(r)), kSame, levels[r]);
         for (std::size_t t = 0; t < own.size(); ++t) own[t] = mine[t] - rival(r).value(leaves[t], levels[r]);
         const double over = with_spread(own, steep_);
         if (over > found.over) found = {over, r, eta};
@@ -91,13 +90,13 @@ bool ConfidentTailCriterion::lean_listed(OpenBox& open) const {
     for (std::int32_t r = 0; r < rivals(); ++r) {
         // Fewer leaves leave fewer thresholds.
         const EtaRange possible = open.ranges_known ? open.level_ranges[r] : all_of(rival(r));
-        const EtaRange suited = bracket(open, rival(r), possible, SAME, open.level_ranges[r]);
+        const EtaRange suited = bracket(open, rival(r), possible, kSame, open.level_ranges[r]);
         left = left && !suited.empty();
         open.level_ranges[r] = suited.empty() ? possible : suited;
         std::vector<double>& at_level = r == open.worst ? open.at_level : open.taken_off_others;
         at_level.resize(open.listed.leaves.size());
         for (std::int32_t t = 0; t < this->trees(); ++t) {
-            double least = INFINITE, most = -INFINITE;
+            double least = kInfinity, most = -kInfinity;
             for (std::int32_t i = open.listed.from[t]; i < open.listed.from[t + 1]; ++i) {
                 const std::int32_t leaf = open.listed.leaves[i];
                 at_level[i] = rival(r).value(leaf, open.levels[r]);
@@ -120,14 +119,14 @@ bool ConfidentTailCriterion::lean_listed(OpenBox& open) const {
 double ConfidentTailCriterion::raised(double tau) const {
     double most = 0.0;
     for (std::int32_t r = 0; r < rivals(); ++r) most = std::max(most, rival(r).largest());
-    return tau + ROUNDING * (1.0 + steep_) * (alternative().largest() + most);
+    return tau + kRounding * (1.0 + steep_) * (alternative().largest() + most);
 }
 
 bool ConfidentTailCriterion::bound(OpenBox& open, double tau) const {
     list(open);
     if (!lean_listed(open)) return false;
     const double most = raised(tau);
-    const EtaRange suited = bracket(open, alternative(), open.etas, SAME, open.etas);
+    const EtaRange suited = bracket(open, alternative(), open.etas, kSame, open.etas);
     if (suited.empty()) return false;
     EtaRange range = possible(open, most, suited);
     // As long as one half of the levels is ruled out, the other one may be cut in half again.
@@ -204,7 +203,7 @@ bool ConfidentTailCriterion::lean_to_projection(OpenBox& open, double tau) const
     for (std::int32_t t = 0; t < trees(); ++t) there += worth(open, r, t, here[t], open.eta);
     if (there > tau) return true;
     const std::int32_t eta = std::min(open.eta_here, alternative().etas() - 1);
-    const std::int32_t level = rival(r).best_eta(here, all_of(rival(r)), SAME, open.levels[r]);
+    const std::int32_t level = rival(r).best_eta(here, all_of(rival(r)), kSame, open.levels[r]);
     std::vector<double> own;
     for (const std::int32_t leaf : here) own.push_back(alternative().value(leaf, eta) - rival(r).value(leaf, level));
     lean_at(own, steep_, open.tilts[r]);

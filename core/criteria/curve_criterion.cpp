@@ -3,17 +3,17 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <stdexcept>
 #include <utility>
+
+#include "base/numbers.hpp"
 
 namespace whence {
 
 namespace {
 
-constexpr double INFINITE = std::numeric_limits<double>::infinity();
 // Share of the terms of a sum by which rounding may put a bound above what it bounds.
-constexpr double ROUNDING = 1e-12;
+constexpr double kRounding = 1e-12;
 
 }  // namespace
 
@@ -113,7 +113,7 @@ std::vector<double> CurveCriterion::forecast(LeafView leaves) const {
 
 Criterion::Excess CurveCriterion::excess(LeafView leaves, EtaRange, std::span<std::int32_t>) const {
     const std::vector<double> sums = forecast(leaves);
-    Excess found{-INFINITE, 0};
+    Excess found{-kInfinity, 0};
     for (std::size_t r = 0; r < curves_.size(); ++r) {
         double over = 0.0;
         for (std::size_t k = 0; k < sums.size(); ++k) over += curves_[r][k](sums[k]);
@@ -129,7 +129,7 @@ void CurveCriterion::find_range(OpenBox& open) const {
     open.high = offsets_;
     for (std::int32_t t = 0; t < open.trees; ++t)
         for (std::size_t k = 0; k < count; ++k) {
-            double least = INFINITE, most = -INFINITE;
+            double least = kInfinity, most = -kInfinity;
             open.reach.each(t, [&](std::int32_t leaf) {
                 const double adds = adds_[leaf * count + k];
                 least = std::min(least, adds);
@@ -181,7 +181,7 @@ void CurveCriterion::write_row(OpenBox& open, std::int32_t rival, const Lines& l
 }
 
 bool CurveCriterion::bound(OpenBox& open, double tau) const {
-    const double raised = tau + ROUNDING * lean_rows(open);
+    const double raised = tau + kRounding * lean_rows(open);
     return MeanCriterion::bound(open, raised) && lean_to_projection(open, raised);
 }
 

@@ -1,19 +1,18 @@
 #include "criteria/mean_criterion.hpp"
 
-#include <limits>
 #include <stdexcept>
+
+#include "base/numbers.hpp"
 
 namespace whence {
 
 namespace {
 
-constexpr double INFINITE = std::numeric_limits<double>::infinity();
-
 // Sum over trees of the smallest value among the reached leaves; the leaves that attain it go to `best`.
 double least_sum(const Reach& reach, std::int32_t trees, const double* values, Leaves& best) {
     double total = 0.0;
     for (std::int32_t t = 0; t < trees; ++t) {
-        double least = INFINITE;
+        double least = kInfinity;
         std::int32_t chosen = best[t];
         reach.each(t, [&](std::int32_t leaf) {
             if (values[leaf] < least) {
@@ -44,7 +43,7 @@ void MeanCriterion::add_rival(std::vector<double> means) {
 }
 
 Criterion::Excess MeanCriterion::excess(LeafView leaves, EtaRange, std::span<std::int32_t>) const {
-    Excess found{-INFINITE, 0};
+    Excess found{-kInfinity, 0};
     for (std::int32_t r = 0; r < rivals(); ++r) {
         double total = 0.0;
         for (const std::int32_t leaf : leaves) total += values(r)[leaf];

@@ -1,49 +1,48 @@
 #include "criteria/plan_list.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <memory>
 #include <set>
 #include <stdexcept>
 
+#include "base/numbers.hpp"
 #include "routes/box_routes.hpp"
 
 namespace whence {
 
 namespace {
 
-constexpr double INFINITE = std::numeric_limits<double>::infinity();
 // Routes that a box lists at most, and looks at a leaf that it may take to find them, at least so many steps.
-constexpr std::size_t MOST_ROUTES = 600;
-constexpr std::size_t MOST_LOOKS = 3'000'000, LEAST_STEPS = 200;
+constexpr std::size_t kMostRoutes = 600;
+constexpr std::size_t kMostLooks = 3'000'000, kLeastSteps = 200;
 // Routes above which not even a small question lists them at its first box.
-constexpr double MANY_ROUTES = 10'000.0;
+constexpr double kManyRoutes = 10'000.0;
 // A box tries again where it meets at most this share of the leaves of the last one that had too many routes.
-constexpr double TRY_AGAIN = 0.8;
+constexpr double kTryAgain = 0.8;
 // A box writes down its plans where they are at most this share of those that it was handed.
-constexpr double WORTH_KEEPING = 0.8;
+constexpr double kWorthKeeping = 0.8;
 
 // Routes up to which their costs are summed up one by one, where otherwise the cheapest of all would be found.
-constexpr std::size_t SUMMED = 100;
+constexpr std::size_t kSummed = 100;
 
 // By how much of the tail counted shares may be wrong.
-constexpr double ROUNDING = 1e-9;
+constexpr double kRounding = 1e-9;
 
 // Of a box with too many routes, what stands in place of a list: this, how many leaves it met, its row of ways, the
 // number of its tolls, and then the arcs that its routes can take.
-constexpr std::int32_t TOO_MANY = -1;
-constexpr std::size_t MET = 1, ROW = 2, TOLLS = 3, ARCS = 4;
+constexpr std::int32_t kTooMany = -1;
+constexpr std::size_t kMet = 1, kRow = 2, kTolls = 3, kArcs = 4;
 // Numbers of tolls that are held for the parts of boxes, about, at most.
-constexpr std::size_t MOST_TOLLS = 8'000'000;
+constexpr std::size_t kMostTolls = 8'000'000;
 // Bounds are found with half the digits, unless they are as near to tau as so many times what that may be wrong by.
-constexpr double CLOSE = 4.0;
+constexpr double kClose = 4.0;
 
 // How often tolls are changed at the first box, and at others; and prices that are added up for that at most.
-constexpr std::size_t FIRST_ROUNDS = 16, FURTHER_ROUNDS = 8, MOST_PRICES = 60'000'000;
+constexpr std::size_t kFirstRounds = 16, kFurtherRounds = 8, kMostPrices = 60'000'000;
 // Routes are listed where for each arc of a route there are at most so many to take.
-constexpr std::size_t WIDE = 9;
+constexpr std::size_t kWide = 9;
 
-bool is_list(const std::vector<std::int32_t>& plans) { return plans.empty() || plans.front() != TOO_MANY; }
+bool is_list(const std::vector<std::int32_t>& plans) { return plans.empty() || plans.front() != kTooMany; }
 
 double sum_at(const double* row, LeafView leaves) {
     double total = 0.0;
@@ -125,7 +124,7 @@ EtaRange PlanList::attained(const TailTable& table, const Grid& grid, std::span<
             most[k] += high[k];
         }
     });
-    const double tail = table.tail() * trees, slack = ROUNDING * trees;
+    const double tail = table.tail() * trees, slack = kRounding * trees;
     std::size_t first = 0, last = etas - 1;
     while (first < last && least[first] > tail + slack) ++first;
     while (last > first && most[last - 1] < tail - slack) --last;
@@ -137,7 +136,7 @@ void PlanList::add_tail_rival(const TailTable& table, const Grid& grid, std::spa
     const auto size = static_cast<std::size_t>(range.size());
     // By threshold and leaf. Where a leaf is never met the rival costs so little that nothing seems to be an
     // explanation.
-    std::vector<double> rows(size * count(), -INFINITE), buffer(static_cast<std::size_t>(table.etas()));
+    std::vector<double> rows(size * count(), -kInfinity), buffer(static_cast<std::size_t>(table.etas()));
     for (const std::int32_t leaf : alive) {
         const double* own = table.row(leaf, range, buffer) + range.first;
         for (std::size_t k = 0; k < size; ++k) rows[k * count() + static_cast<std::size_t>(leaf)] = own[k];
@@ -167,7 +166,7 @@ void PlanList::add_tail_plan(const TailTable& table, const Grid& grid, std::span
         std::fill(total.begin(), total.end(), 0.0);
         const double* own = values.data();
         each_tree(grid, grid.trees_with(leaves_), alive, [&](std::int32_t, std::span<const std::int32_t> leaves) {
-            std::fill(least.begin(), least.end(), INFINITE);
+            std::fill(least.begin(), least.end(), kInfinity);
             for (const std::int32_t leaf : leaves) {
                 for (std::size_t k = first; k < last; ++k) least[k] = std::min(least[k], own[k] - rival[leaf]);
                 own += size;
@@ -180,7 +179,7 @@ void PlanList::add_tail_plan(const TailTable& table, const Grid& grid, std::span
     }
     for (std::size_t k = first; k < last; ++k) {
         if (out[k]) continue;
-        std::vector<double> row(count(), INFINITE);
+        std::vector<double> row(count(), kInfinity);
         for (std::size_t i = 0; i < alive.size(); ++i) row[alive[i]] = values[i * size + k];
         plans_.add(row);
     }
@@ -188,9 +187,9 @@ void PlanList::add_tail_plan(const TailTable& table, const Grid& grid, std::span
 
 Criterion::Excess PlanList::least(LeafView leaves, const std::vector<std::int32_t>* among,
                                   std::span<std::int32_t> levels) const {
-    double best = INFINITE, cheapest = INFINITE;
+    double best = kInfinity, cheapest = kInfinity;
     if (routes_ != nullptr) {
-        if (among != nullptr && is_list(*among) && among->size() <= SUMMED)
+        if (among != nullptr && is_list(*among) && among->size() <= kSummed)
             for (const std::int32_t z : *among) best = std::min(best, sum_at(plan(z), leaves));
         else
             best = routes_->cheapest(routes_->sum(leaves));
@@ -218,7 +217,7 @@ Criterion::Excess PlanList::least(LeafView leaves, const std::vector<std::int32_
             levels[0] = r;
         }
     }
-    return {best == INFINITE ? INFINITE : best - cheapest, 0};
+    return {best == kInfinity ? kInfinity : best - cheapest, 0};
 }
 
 Criterion::Excess PlanList::excess(LeafView leaves, EtaRange, std::span<std::int32_t> levels) const {
@@ -235,7 +234,7 @@ void PlanList::set_routes(std::shared_ptr<const RouteTable> routes, std::shared_
     if (rival_rows() != 1) throw std::invalid_argument("There must be one rival, the decision.");
     routes_ = std::move(routes);
     all_routes_ = std::move(all);
-    many_ = routes_->network().routes() > MANY_ROUTES;
+    many_ = routes_->network().routes() > kManyRoutes;
 }
 
 std::unique_ptr<PlanList> PlanList::best_at(std::span<const std::int32_t> leaves, std::size_t trees) const {
@@ -300,9 +299,9 @@ static bool has_listed(const OpenBox& open) { return open.plans && is_list(*open
 // The tolls to begin with at a box: those of the one that it is a part of.
 Tolls PlanList::tolls_of(const OpenBox& open) const {
     if (!open.plans) return {routes_, open.trees};
-    const auto places = std::span(*open.plans).subspan(ARCS);
+    const auto places = std::span(*open.plans).subspan(kArcs);
     std::unique_lock lock(mutex_);
-    const Tolls& held = *held_[(*open.plans)[TOLLS]];
+    const Tolls& held = *held_[(*open.plans)[kTolls]];
     lock.unlock();  // what is held stays as it is
     return held.on(places);
 }
@@ -311,7 +310,7 @@ Tolls PlanList::tolls_of(const OpenBox& open) const {
 std::int32_t PlanList::hold(Tolls tolls, const PlansLeft& before) const {
     const std::size_t numbers = tolls.trees() * tolls.network().arcs().size();
     std::lock_guard lock(mutex_);
-    if (before && tolls_held_ + numbers > MOST_TOLLS) return (*before)[TOLLS];
+    if (before && tolls_held_ + numbers > kMostTolls) return (*before)[kTolls];
     tolls_held_ += numbers;
     held_.push_back(std::make_unique<const Tolls>(std::move(tolls)));
     return static_cast<std::int32_t>(held_.size()) - 1;
@@ -319,7 +318,7 @@ std::int32_t PlanList::hold(Tolls tolls, const PlansLeft& before) const {
 
 // A row with the cheapest ways of the leaves that a box meets. It and its parts have no explanation in any other.
 std::int32_t PlanList::row_of_ways(const LeafSlots& slots, const std::vector<double>& cheapest) const {
-    std::vector<double> row(count(), INFINITE);
+    std::vector<double> row(count(), kInfinity);
     for (std::size_t i = 0; i < slots.count(); ++i) row[slots.leaf[i]] = cheapest[i];
     return ways_.add(row);
 }
@@ -327,9 +326,9 @@ std::int32_t PlanList::row_of_ways(const LeafSlots& slots, const std::vector<dou
 // Bound the box for all routes together, or list those that it leaves possible; false where there are none.
 bool PlanList::bound_routes(OpenBox& open, double tau) const {
     const PlansLeft before = open.plans;
-    if (before && !bound_apart(open, tau, (*before)[ROW])) return false;
+    if (before && !bound_apart(open, tau, (*before)[kRow])) return false;
     const Flat flat(open);
-    if (before && static_cast<double>(flat.leaves.size()) > TRY_AGAIN * (*before)[MET]) return true;
+    if (before && static_cast<double>(flat.leaves.size()) > kTryAgain * (*before)[kMet]) return true;
     std::vector<double> rival;
     for (const std::int32_t leaf : flat.leaves) rival.push_back(this->rival(open.levels[0])[leaf]);
     const LeafSlots slots({flat.leaves, flat.first, rival});
@@ -339,11 +338,11 @@ bool PlanList::bound_routes(OpenBox& open, double tau) const {
     if ((!before && !many_) || !routes_->suits_floats())
         return list_routes(open, slots, with_all_digits(tolls, slots), tolls, tau);
     const std::size_t prices = slots.count() * tolls.network().arcs().size();
-    const std::size_t rounds = std::min(before ? FURTHER_ROUNDS : FIRST_ROUNDS, 1 + MOST_PRICES / prices);
+    const std::size_t rounds = std::min(before ? kFurtherRounds : kFirstRounds, 1 + kMostPrices / prices);
     const Tolls::Agreement agreed = tolls.agree(slots, tau, static_cast<int>(rounds));
     if (agreed.arcs.empty()) return false;
     Tolls after = tolls.after(agreed);
-    if (tau - agreed.bound < CLOSE * agreed.rounding)
+    if (tau - agreed.bound < kClose * agreed.rounding)
         return list_routes(open, slots, with_all_digits(after, slots), after, tau);
     const BoxRoutes<float> routes({agreed.prices, after.network(), agreed.arcs}, agreed.rounding);
     return list_routes(open, slots, routes, after, tau);
@@ -356,21 +355,21 @@ bool PlanList::list_routes(OpenBox& open, const LeafSlots& slots, const BoxRoute
     const PlansLeft before = open.plans;
     const bool room = ways_.has_room(1);
     if (!room && !before) throw std::length_error("There are too many leaves.");
-    const std::int32_t row = room ? row_of_ways(slots, routes.cheapest()) : (*before)[ROW];
+    const std::int32_t row = room ? row_of_ways(slots, routes.cheapest()) : (*before)[kRow];
     if (!bound_apart(open, tau, row)) return false;
     const std::vector<Arc>& arcs = tolls.network().arcs();
     typename BoxRoutes<Number>::Listing found{false, {}};
-    if (!many_ || arcs.size() <= WIDE * static_cast<std::size_t>(tolls.network().longest())) {
-        const auto steps = std::max(LEAST_STEPS, MOST_LOOKS / slots.count());
-        found = routes.list(tau, MOST_ROUTES, static_cast<std::int64_t>(steps));
+    if (!many_ || arcs.size() <= kWide * static_cast<std::size_t>(tolls.network().longest())) {
+        const auto steps = std::max(kLeastSteps, kMostLooks / slots.count());
+        found = routes.list(tau, kMostRoutes, static_cast<std::int64_t>(steps));
     }
     std::vector<std::int32_t> plans;
     if (found.whole && plans_.has_room(found.routes.size())) {
         plans = numbers(known_, plans_, *routes_, found.routes);
     } else {
-        plans = {TOO_MANY, static_cast<std::int32_t>(slots.count()), row, 0};
+        plans = {kTooMany, static_cast<std::int32_t>(slots.count()), row, 0};
         for (const Arc& arc : arcs) plans.push_back(arc.place);
-        plans[TOLLS] = hold(std::move(tolls), before);
+        plans[kTolls] = hold(std::move(tolls), before);
     }
     open.plans = left_.make(std::move(plans));
     return true;
@@ -380,7 +379,7 @@ bool PlanList::list_routes(OpenBox& open, const LeafSlots& slots, const BoxRoute
 bool PlanList::bound_apart(OpenBox& open, double tau, std::int32_t row) const {
     const double *ways = ways_[row], *rival = this->rival(open.levels[0]);
     const auto trees = static_cast<std::size_t>(open.trees);
-    std::vector<double> least(trees, INFINITE);
+    std::vector<double> least(trees, kInfinity);
     open.rows.resize(1);
     open.rows[0].resize(count());
     double total = 0.0;
@@ -428,7 +427,7 @@ PlanList::Bounds PlanList::bounds(const OpenBox& open, double tau) const {
         const double* row = plan(z);
         double total = 0.0;
         for (std::size_t t = 0; t < found.trees; ++t) {
-            double least = INFINITE;
+            double least = kInfinity;
             for (std::size_t i = flat.first[t]; i < flat.first[t + 1]; ++i)
                 least = std::min(least, row[flat.leaves[i]] - against[i]);
             mins[t] = least;
@@ -450,14 +449,14 @@ void PlanList::lean(OpenBox& open) const {
     const double slack = open.slack;
     std::int32_t row = -1;
     if (open.plans) {
-        row = (*open.plans)[ROW];
+        row = (*open.plans)[kRow];
     } else {
         const Flat flat(open);
         const std::vector<double> nothing(flat.leaves.size(), 0.0);
         const LeafSlots slots({flat.leaves, flat.first, nothing});
         row = row_of_ways(slots, with_all_digits(Tolls(routes_, open.trees), slots).cheapest());
     }
-    bound_apart(open, INFINITE, row);
+    bound_apart(open, kInfinity, row);
     open.reach = before;
     open.slack = slack;
 }
@@ -465,11 +464,11 @@ void PlanList::lean(OpenBox& open) const {
 std::int32_t PlanList::cheapest_eta(OpenBox& open, double multiplier, std::span<const double> way) const {
     const Flat flat(open);
     const std::size_t trees = static_cast<std::size_t>(open.trees), size = flat.leaves.size();
-    double smallest = INFINITE;
+    double smallest = kInfinity;
     const auto sum_of = [&](auto value) {
         double total = 0.0;
         for (std::size_t t = 0; t < trees; ++t) {
-            double least = INFINITE;
+            double least = kInfinity;
             for (std::size_t i = flat.first[t]; i < flat.first[t + 1]; ++i) least = std::min(least, value(i));
             total += least;
         }
@@ -505,14 +504,14 @@ bool PlanList::bound(OpenBox& open, double tau) const {
     }
     const Bounds found = bounds(open, tau);
     if (found.plans.empty()) return false;
-    if (static_cast<double>(found.plans.size()) <= WORTH_KEEPING * static_cast<double>(found.asked))
+    if (static_cast<double>(found.plans.size()) <= kWorthKeeping * static_cast<double>(found.asked))
         open.plans = left_.make(found.plans);
     open.plan = found.plans[found.best];
     const double* row = plan(open.plan);
     const double* rival = this->rival(open.levels[0]);
     open.slack = tau - found.totals[found.best];
     for (std::size_t t = 0; t < found.trees; ++t) {
-        double least = INFINITE;
+        double least = kInfinity;
         for (std::size_t i = found.flat.first[t]; i < found.flat.first[t + 1]; ++i) {
             const std::int32_t leaf = found.flat.leaves[i];
             if (row[leaf] - rival[leaf] < least) {

@@ -25,24 +25,24 @@ public:
     // Whether so many further rows keep the memory of all of them within bounds.
     bool has_room(std::size_t more) const {
         const std::size_t all = static_cast<std::size_t>(count()) + more;
-        return (all <= LEAST || all * width_ <= most_numbers_) && all <= BLOCKS * EACH;
+        return (all <= kLeast || all * width_ <= most_numbers_) && all <= kBlocks * kEach;
     }
     // Keep all rows together to so many numbers, but for the first few.
-    void limit(std::size_t numbers) { most_numbers_ = std::min(numbers, MOST_NUMBERS); }
+    void limit(std::size_t numbers) { most_numbers_ = std::min(numbers, kMostNumbers); }
     std::size_t bytes() const { return static_cast<std::size_t>(count()) * width_ * sizeof(double); }
     const double* operator[](std::int32_t number) const {
         const auto i = static_cast<std::size_t>(number);
-        return (*(*blocks_)[i / EACH])[i % EACH].get();
+        return (*(*blocks_)[i / kEach])[i % kEach].get();
     }
 
     // The number of a new row.
     std::int32_t add(std::span<const double> row) {
         std::lock_guard lock(mutex_);
         const auto i = static_cast<std::size_t>(count());
-        if (i >= BLOCKS * EACH) throw std::length_error("There are too many plans.");
-        auto& block = (*blocks_)[i / EACH];
+        if (i >= kBlocks * kEach) throw std::length_error("There are too many plans.");
+        auto& block = (*blocks_)[i / kEach];
         if (block == nullptr) block = std::make_unique<Block>();
-        auto& own = (*block)[i % EACH];
+        auto& own = (*block)[i % kEach];
         own = std::make_unique<double[]>(width_);
         std::copy(row.begin(), row.end(), own.get());
         count_.store(static_cast<std::int32_t>(i) + 1, std::memory_order_release);
@@ -50,11 +50,11 @@ public:
     }
 
 private:
-    static constexpr std::size_t EACH = 512, BLOCKS = 2048, MOST_NUMBERS = 60'000'000, LEAST = 8;
-    using Block = std::array<std::unique_ptr<double[]>, EACH>;
-    using Blocks = std::array<std::unique_ptr<Block>, BLOCKS>;
+    static constexpr std::size_t kEach = 512, kBlocks = 2048, kMostNumbers = 60'000'000, kLeast = 8;
+    using Block = std::array<std::unique_ptr<double[]>, kEach>;
+    using Blocks = std::array<std::unique_ptr<Block>, kBlocks>;
 
-    std::size_t width_, most_numbers_ = MOST_NUMBERS;
+    std::size_t width_, most_numbers_ = kMostNumbers;
     std::unique_ptr<Blocks> blocks_;
     std::atomic<std::int32_t> count_ = 0;
     std::mutex mutex_;

@@ -12,7 +12,7 @@ class Rivals {
 public:
     explicit Rivals(std::int32_t leaves)
         : leaves_(leaves),
-          capacity_(std::max<std::int64_t>(LEAST, NUMBERS / std::max(1, leaves))) {}
+          capacity_(std::max<std::int64_t>(kLeast, kNumbers / std::max(1, leaves))) {}
 
     // Number of a new plan.
     std::int32_t add(std::vector<double> row) {
@@ -40,7 +40,7 @@ public:
 
 private:
     // Numbers that are kept at most, and plans that are kept at least.
-    static constexpr std::int64_t NUMBERS = 16'000'000, LEAST = 64;
+    static constexpr std::int64_t kNumbers = 16'000'000, kLeast = 64;
 
     std::int32_t leaves_;
     std::int64_t capacity_;

@@ -5,17 +5,19 @@
 #include <limits>
 #include <stdexcept>
 
+#include "base/numbers.hpp"
+
 namespace whence {
 
 namespace {
 
 // Steps in which the common level of the trees is closed in on, and how close is enough, as a share of where it may
 // lie. Any level gives a valid bound.
-constexpr int STEPS = 4;
-constexpr double CLOSE = 1e-4;
+constexpr int kSteps = 4;
+constexpr double kClose = 1e-4;
 // Parabolas that are tried for a box, and the least width of one beside the values.
-constexpr int PARABOLAS = 4;
-constexpr double LEAST_WIDTH = 1e-9;
+constexpr int kParabolas = 4;
+constexpr double kLeastWidth = 1e-9;
 
 struct Moments {
     double mean, norm;  // and the distance of the values from their mean
@@ -56,7 +58,7 @@ double with_spread(std::span<const double> values, double steep) {
 
 Parabola parabola_at(std::span<const double> values, double most) {
     const auto [mean, norm] = moments(values.size(), [&](std::size_t t) { return values[t]; });
-    return {mean, std::max({norm, LEAST_WIDTH * most, std::numeric_limits<double>::min()})};
+    return {mean, std::max({norm, kLeastWidth * most, std::numeric_limits<double>::min()})};
 }
 
 // A parabola is largest at one of the ends of a range. The next one is exact there.
@@ -64,10 +66,10 @@ Parabola parabola_between(std::span<const double> low, std::span<const double> h
     std::vector<double> ends(low.size());
     double most = 0.0;
     for (std::size_t t = 0; t < ends.size(); ++t) most = std::max({most, std::abs(low[t]), std::abs(high[t])});
-    first.width = std::max({first.width, LEAST_WIDTH * most, std::numeric_limits<double>::min()});
+    first.width = std::max({first.width, kLeastWidth * most, std::numeric_limits<double>::min()});
     Parabola best = first, now = first;
-    double least = std::numeric_limits<double>::infinity();
-    for (int i = 0; i < PARABOLAS; ++i) {
+    double least = kInfinity;
+    for (int i = 0; i < kParabolas; ++i) {
         double total = 0.5 * steep * now.width;
         for (std::size_t t = 0; t < ends.size(); ++t) {
             const double below = low[t] + steep * now.at(low[t]), above = high[t] + steep * now.at(high[t]);
@@ -123,10 +125,10 @@ void lean_between(std::span<const double> low, std::span<const double> high, dou
         return;
     }
     double most = too_high(low, high, steep, above);
-    const double close = CLOSE * (above - below);
+    const double close = kClose * (above - below);
     double level = below;
     // Where the line between both ends is zero; an end that stays counts half, so that it does not stay for long.
-    for (int i = 0, side = 0; i < STEPS && above - below > close; ++i) {
+    for (int i = 0, side = 0; i < kSteps && above - below > close; ++i) {
         level = most > least ? below + (above - below) * (-least / (most - least)) : 0.5 * (below + above);
         const double now = too_high(low, high, steep, level);
         if (now > 0.0) {
@@ -140,7 +142,7 @@ void lean_between(std::span<const double> low, std::span<const double> high, dou
             if (side < 0) most *= 0.5;
             side = -1;
         }
-        if (std::abs(now) <= CLOSE * close) break;
+        if (std::abs(now) <= kClose * close) break;
     }
     lean_to(level);
 }

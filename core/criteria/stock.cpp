@@ -2,20 +2,20 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <stdexcept>
 #include <utility>
+
+#include "base/numbers.hpp"
 
 namespace whence {
 
 namespace {
 
-constexpr double INFINITE = std::numeric_limits<double>::infinity();
 // Share of the largest cost by which rounding may put a bound above what it bounds.
-constexpr double ROUNDING = 1e-12;
+constexpr double kRounding = 1e-12;
 // Quantities of a product at which it is looked whether they can be best, before a table is made, at most.
-constexpr std::size_t LOOKED_AT = 64;
+constexpr std::size_t kLookedAt = 64;
 
 // Whether a tree has the leaf of the projection in the whole box; that leaf itself may have been dropped.
 bool is_decided(const OpenBox& open, std::int32_t tree) {
@@ -26,7 +26,7 @@ bool is_decided(const OpenBox& open, std::int32_t tree) {
 
 // The least sum of two entries at the same place, four at a time: one comparison would wait for the other.
 double least_of_sums(const double* one, const double* other, std::int32_t size) {
-    double least[4] = {INFINITE, INFINITE, INFINITE, INFINITE};
+    double least[4] = {kInfinity, kInfinity, kInfinity, kInfinity};
     std::int32_t k = 0;
     for (; k + 4 <= size; k += 4)
         for (int lane = 0; lane < 4; ++lane) least[lane] = std::min(least[lane], one[k + lane] + other[k + lane]);
@@ -119,7 +119,7 @@ template <class Demands>
 UpTo shares_up_to(const std::vector<double>& points, const Demands& demands, std::span<const std::int32_t> tree,
                   std::int32_t trees) {
     UpTo found;
-    const std::size_t step = 1 + (points.size() - 1) / LOOKED_AT;
+    const std::size_t step = 1 + (points.size() - 1) / kLookedAt;
     for (std::size_t k = 0; k < points.size(); k += step) found.at.push_back(k);
     const std::size_t size = found.at.size();
     found.least.assign(size, 0.0);
@@ -174,8 +174,8 @@ StockTable::StockTable(const LeafSamples& samples, const Products& products, std
         const double rates = products.holding[j] + products.backorder[j], rate = products.backorder[j];
         std::size_t first = 0, last = own.size() - 1;
         for (std::size_t g = 0; g < shares.at.size(); ++g) {
-            if (rates * shares.most[g] < rate - ROUNDING * rates) first = std::min(shares.at[g] + 1, own.size() - 1);
-            if (rates * shares.least[g] > rate + ROUNDING * rates) {
+            if (rates * shares.most[g] < rate - kRounding * rates) first = std::min(shares.at[g] + 1, own.size() - 1);
+            if (rates * shares.least[g] > rate + kRounding * rates) {
                 last = std::max(shares.at[g], first);
                 break;
             }
@@ -186,7 +186,7 @@ StockTable::StockTable(const LeafSamples& samples, const Products& products, std
     }
     if ((alive.leaves.size() + 1) * breakpoints() > limits.numbers) return;
     // What is never met costs so much that it does not seem to be an explanation.
-    values_.resize((alive.leaves.size() + 1) * breakpoints(), INFINITE);
+    values_.resize((alive.leaves.size() + 1) * breakpoints(), kInfinity);
     for (std::size_t j = 0; j < count; ++j) {
         if (limits.deadline.passed()) return;
         demands.turn_to(products, j);
@@ -337,8 +337,8 @@ void StockCriterion::narrow(OpenBox& open, const std::vector<double>& here) cons
     bool smaller = false;
     for (std::size_t j = 0; 2 * j < ranges.size(); ++j) {
         std::int32_t first = ranges[2 * j], last = ranges[2 * j + 1];
-        while (first < last && high[first] < -ROUNDING * size) ++first;
-        while (last > first && low[last - 1] > ROUNDING * size) --last;
+        while (first < last && high[first] < -kRounding * size) ++first;
+        while (last > first && low[last - 1] > kRounding * size) --last;
         smaller |= first != ranges[2 * j] || last != ranges[2 * j + 1];
         ranges[2 * j] = first;
         ranges[2 * j + 1] = last;
@@ -391,7 +391,7 @@ bool StockCriterion::bound(OpenBox& open, double tau) const {
     lean(open);
     double size = 0.0;
     for (std::int32_t t = 0; t < open.trees; ++t) size += std::abs(open.rows[0][open.here[t]]);
-    return MeanCriterion::bound(open, tau + ROUNDING * size);
+    return MeanCriterion::bound(open, tau + kRounding * size);
 }
 
 }  // namespace whence

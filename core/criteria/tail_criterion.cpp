@@ -4,13 +4,14 @@
 #include <limits>
 #include <stdexcept>
 
+#include "base/numbers.hpp"
+
 namespace whence {
 
 namespace {
 
-constexpr double INFINITE = std::numeric_limits<double>::infinity();
 // From this many etas on it pays to ask which of them can attain the CVaR.
-constexpr std::int32_t WIDE = 64;
+constexpr std::int32_t kWide = 64;
 
 // The first of low..high that suits, as all after it do; `high` where none before it does. It is looked for from a
 // guess outwards: in the next box, or at the next context, it is often the same or nearly so.
@@ -93,13 +94,13 @@ void TailTable::fill(std::int32_t leaf, EtaRange range, double* row) const {
 
 // All leaves and etas, and what lies above each.
 void TailTable::fill_all() {
-    constexpr std::int32_t TOGETHER = 4;
+    constexpr std::int32_t kTogether = 4;
     const auto leaves = static_cast<std::int32_t>(samples_.size.size());
     const std::size_t numbers = samples_.size.size() * etas_.size();
     values_ = std::make_unique_for_overwrite<double[]>(numbers);
-    std::vector<double> masses(TOGETHER * etas_.size());
+    std::vector<double> masses(kTogether * etas_.size());
     std::int32_t leaf = 0;
-    for (; leaf + TOGETHER <= leaves; leaf += TOGETHER) fill_leaves<TOGETHER>(leaf, masses);
+    for (; leaf + kTogether <= leaves; leaf += kTogether) fill_leaves<kTogether>(leaf, masses);
     for (; leaf < leaves; ++leaf) fill(leaf, {0, etas() - 1}, values_.get() + at(leaf, 0));
     if (!samples_.mass.empty()) {
         sum_above();
@@ -216,7 +217,7 @@ double TailTable::with_shares(std::int32_t eta, Use use) const {
 template <class Pick>
 double TailTable::sum_above(const ListedLeaves& reached, std::int32_t eta, double enough, double none,
                             Pick pick) const {
-    if (samples_.whole > 0.0) enough = INFINITE;
+    if (samples_.whole > 0.0) enough = kInfinity;
     return with_shares(eta, [&](auto share) {
         double total = 0.0;
         for (std::int32_t t = 0; t < reached.trees() && !(total > enough); ++t) {
@@ -229,11 +230,11 @@ double TailTable::sum_above(const ListedLeaves& reached, std::int32_t eta, doubl
 }
 
 double TailTable::smallest_above(const ListedLeaves& reached, std::int32_t eta, double enough) const {
-    return sum_above(reached, eta, enough, INFINITE, [](double a, double b) { return std::min(a, b); });
+    return sum_above(reached, eta, enough, kInfinity, [](double a, double b) { return std::min(a, b); });
 }
 
 double TailTable::largest_above(const ListedLeaves& reached, std::int32_t eta, double enough) const {
-    return sum_above(reached, eta, enough, -INFINITE, [](double a, double b) { return std::max(a, b); });
+    return sum_above(reached, eta, enough, -kInfinity, [](double a, double b) { return std::max(a, b); });
 }
 
 // The sum is convex in eta. It falls from an eta to the next as long as more than the tail lies above: that is asked of
@@ -287,7 +288,7 @@ void TailCriterion::share_plan(const TailCriterion& other, std::int32_t i) {
 Criterion::Excess TailCriterion::excess_near(LeafView leaves, EtaRange etas, std::span<std::int32_t> levels,
                                              std::int32_t guess) const {
     const TailTable::Least mine = alternative().least(leaves, etas, 0.0, guess);
-    Excess found{-INFINITE, 0, mine.eta};
+    Excess found{-kInfinity, 0, mine.eta};
     for (std::int32_t r = 0; r < rivals(); ++r) {
         const TailTable::Least least = least_of(r, leaves, levels[r]);
         levels[r] = least.eta;
@@ -389,7 +390,7 @@ EtaRange TailCriterion::against(OpenBox& open, double tau, EtaRange range, std::
 }
 
 EtaRange TailCriterion::possible(OpenBox& open, double tau, EtaRange range) const {
-    std::fill(open.joint.begin() + range.first, open.joint.begin() + range.last + 1, -INFINITE);
+    std::fill(open.joint.begin() + range.first, open.joint.begin() + range.last + 1, -kInfinity);
     for (std::int32_t i = 0; i < rivals() && !range.empty(); ++i) {
         range = against(open, tau, range, nth_rival(i, open.worst));
         if (i == 0 && !range.empty())
@@ -450,7 +451,7 @@ void TailCriterion::choose_best(OpenBox& open) const {
     open.prices.resize(static_cast<std::size_t>(leaves()));
     for (std::int32_t t = 0; t < trees_; ++t) {
         const double factor = tilt(open, r, t);
-        double least = INFINITE;
+        double least = kInfinity;
         for (std::int32_t i = open.listed.from[t]; i < open.listed.from[t + 1]; ++i) {
             const std::int32_t leaf = open.listed.leaves[i];
             const double value = factor * alternative().value(leaf, open.eta) - open.taken_off[i];
@@ -479,7 +480,7 @@ bool TailCriterion::settle(OpenBox& open, double tau, EtaRange range) const {
 
 bool TailCriterion::bound(OpenBox& open, double tau) const {
     list(open);
-    return bound_listed(open, tau, open.etas.size() > WIDE ? listed_quantiles(open, open.etas) : open.etas);
+    return bound_listed(open, tau, open.etas.size() > kWide ? listed_quantiles(open, open.etas) : open.etas);
 }
 
 bool TailCriterion::bound_again(OpenBox& open, double tau) const {

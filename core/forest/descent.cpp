@@ -7,9 +7,9 @@ namespace whence {
 namespace {
 
 // Trees that are gone down side by side: while the node of one is fetched from memory, others go on.
-constexpr std::size_t TOGETHER = 16;
+constexpr std::size_t kTogether = 16;
 // Trees ahead of which the samples of a leaf are fetched from memory.
-constexpr std::size_t AHEAD = 12;
+constexpr std::size_t kAhead = 12;
 
 // Where the compiler knows how: have what lies there fetched, without waiting for it.
 inline void fetch([[maybe_unused]] const std::int32_t* at) {
@@ -22,8 +22,8 @@ inline void fetch([[maybe_unused]] const std::int32_t* at) {
 
 template <bool missing>
 void Descent::descend(std::span<const float> row, std::span<std::int32_t> found) const {
-    for (std::size_t first = 0; first < found.size(); first += TOGETHER) {
-        const auto at = found.subspan(first, std::min(TOGETHER, found.size() - first));
+    for (std::size_t first = 0; first < found.size(); first += kTogether) {
+        const auto at = found.subspan(first, std::min(kTogether, found.size() - first));
         for (bool moved = true; moved;) {
             moved = false;
             for (std::int32_t& here : at) {
@@ -53,7 +53,7 @@ void Descent::add_weights(std::span<const float> row, std::span<double> found) c
     for (const Forest& forest : forests_) {
         const std::size_t end = tree + static_cast<std::size_t>(forest.trees);
         for (; tree < end; ++tree) {
-            if (tree + AHEAD < end) fetch(forest.order.data() + nodes_[leaves[tree + AHEAD]].left);
+            if (tree + kAhead < end) fetch(forest.order.data() + nodes_[leaves[tree + kAhead]].left);
             const Node& leaf = nodes_[leaves[tree]];
             const std::int32_t first = leaf.left, size = leaf.right;
             const double share = 1.0 / static_cast<double>(forest.trees * size);

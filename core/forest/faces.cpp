@@ -1,19 +1,19 @@
 #include "forest/faces.hpp"
 
 #include <algorithm>
-#include <limits>
+
+#include "base/numbers.hpp"
 
 namespace whence {
 
 namespace {
 
-constexpr double INFINITE = std::numeric_limits<double>::infinity();
 // What a half that gains nothing counts for.
-constexpr double LEAST = 1e-3;
+constexpr double kLeast = 1e-3;
 // Rises add up to zero but for rounding: a share must exceed another one by more than that can amount to.
-constexpr double ROUNDING = 1e-9;
+constexpr double kRounding = 1e-9;
 // Leaves of a tree above which only the first step of each of its gains is followed.
-constexpr std::size_t MANY = 64;
+constexpr std::size_t kMany = 64;
 
 }  // namespace
 
@@ -82,7 +82,7 @@ void Faces::list_leaves(const OpenBox& open, const Criterion& criterion, std::in
 // The smallest value among the listed leaves that reach beyond `edge` in column j, and how far it reaches: towards the
 // first cell (side -1) or towards the last one (1).
 Faces::Step Faces::next_step(const OpenBox& open, std::int32_t j, std::int32_t edge, int side) const {
-    Step step{INFINITE, edge};
+    Step step{kInfinity, edge};
     for (const std::int32_t leaf : listed_) {
         if (price_[leaf] > step.value) continue;
         const Interval cells = grid_->cells_of(leaf, j);
@@ -111,7 +111,7 @@ void Faces::lift(const OpenBox& open, const Criterion& criterion, std::int32_t t
             while (edge != end) {
                 Step step = next_step(open, j, edge, side);
                 double gain = step.value - price_[chosen];
-                if (gain >= slack || listed_.size() > MANY) {
+                if (gain >= slack || listed_.size() > kMany) {
                     gain = std::min(gain, slack);
                     step.to = end;
                 }
@@ -129,7 +129,7 @@ void Faces::lift(const OpenBox& open, const Criterion& criterion, std::int32_t t
 std::optional<Face> Faces::most_settled(const OpenBox& open, double need, double cutoff) {
     const double a_rise = need > 0.0 ? 1.0 / need : 0.0, a_step = 1.0 / (cutoff - open.near);
     std::optional<Face> chosen;
-    double best = LEAST * LEAST;  // of a face that settles nothing
+    double best = kLeast * kLeast;  // of a face that settles nothing
     for (std::int32_t j = 0; j < grid_->columns(); ++j) {
         if (!seen_[j]) continue;
         seen_[j] = 0;
@@ -143,8 +143,8 @@ std::optional<Face> Faces::most_settled(const OpenBox& open, double need, double
             const double way = to < 0 ? 0.0 : std::max(0.0, located_->distance(j, to) - located_->distance(j, here));
             const double first = std::min(1.0, before * a_rise + (above ? 0.0 : way * a_step));
             const double second = std::min(1.0, after * a_rise + (above ? way * a_step : 0.0));
-            const double score = std::max(first, LEAST) * std::max(second, LEAST);
-            if (score > best * (1.0 + ROUNDING)) {
+            const double score = std::max(first, kLeast) * std::max(second, kLeast);
+            if (score > best * (1.0 + kRounding)) {
                 chosen = Face{j, cut};
                 best = score;
             }

@@ -1,24 +1,18 @@
 #include "forest/forest_search.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <mutex>
 #include <stdexcept>
 
+#include "base/numbers.hpp"
 #include "base/team.hpp"
 
 namespace whence {
 
-namespace {
-
-constexpr double INFINITE = std::numeric_limits<double>::infinity();
-
-}  // namespace
-
 ForestSearch::ForestSearch(const Located& located, Criterion& criterion, double tau, int threads,
                            const Plausibility* plausible, const FewChanges* few)
     : shared_{located, criterion, tau, {}, {}, plausible, few},
-      candidate_{INFINITE, Cells(located.grid().columns())} {
+      candidate_{kInfinity, Cells(located.grid().columns())} {
     require_fit(located.grid(), criterion, plausible);
     if (threads < 1) throw std::invalid_argument("'threads' must be positive.");
     require_fit(located.grid(), few);
@@ -45,7 +39,7 @@ ForestSearch::Slice ForestSearch::advance(std::int64_t budget, double cutoff, Ha
 // Let all threads work once; whether one of them met a candidate, of which the nearest is kept.
 bool ForestSearch::work(const Allowance& allowance, Hard hard) {
     std::mutex mutex;
-    candidate_.key = INFINITE;
+    candidate_.key = kInfinity;
     shared_.queue.heap.open();
     const auto one = [&](int i) {
         auto met = workers_[i]->work(allowance, hard);
@@ -53,12 +47,12 @@ bool ForestSearch::work(const Allowance& allowance, Hard hard) {
         if (met && met->key < candidate_.key) candidate_ = std::move(*met);
     };
     work_together(static_cast<int>(workers_.size()), one, [&] { shared_.queue.heap.close(); });
-    return candidate_.key < INFINITE;
+    return candidate_.key < kInfinity;
 }
 
 // Nothing left is nearer: neither a box that waits nor one under way.
 double ForestSearch::bound() const {
-    double least = shared_.queue.heap.empty() ? INFINITE : shared_.queue.heap.nearest();
+    double least = shared_.queue.heap.empty() ? kInfinity : shared_.queue.heap.nearest();
     for (const auto& worker : workers_)
         if (worker->under_way()) least = std::min(least, worker->key());
     return least;

@@ -2,20 +2,20 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <stdexcept>
+
+#include "base/numbers.hpp"
 
 namespace whence {
 
 namespace {
 
-constexpr double INFINITE = std::numeric_limits<double>::infinity();
 // The shares of the strong bound learn at the first box, and again whenever this many have been bounded.
-constexpr std::int64_t LEARN_EVERY = 64;
+constexpr std::int64_t kLearnEvery = 64;
 // A strong bound is lowered by this much (by this share where it is above 1), so that rounding cannot put it above the
 // optimum.
-constexpr double ROUNDING = 1e-10;
+constexpr double kRounding = 1e-10;
 
 // What the shares learn at a box. The first lesson is the longest; a forest with very long paths gets a shorter one.
 Shares::Lesson lesson(std::int64_t bounds_taken, std::size_t path_entries, const Deadline& deadline) {
@@ -24,7 +24,7 @@ Shares::Lesson lesson(std::int64_t bounds_taken, std::size_t path_entries, const
         const auto longest = std::min<std::int64_t>(100, std::max<std::int64_t>(8, 4'000'000 / entries));
         return {static_cast<std::int32_t>(longest), 1.0, deadline};
     }
-    if (bounds_taken % LEARN_EVERY == 0) return {8, 0.1, deadline};
+    if (bounds_taken % kLearnEvery == 0) return {8, 0.1, deadline};
     return {1, 0.0, deadline};
 }
 
@@ -112,10 +112,10 @@ bool ForestWorker::open(Queue::Entry entry, double cutoff) {
     recall_levels();
     if (!queue_.rebuild(link, open_.box)) return false;
     open_.plans = queue_.plans(link);
-    open_.etas = link == Queue::WHOLE ? EtaRange{0, criterion_.etas() - 1} : queue_.etas(link);
+    open_.etas = link == Queue::kWhole ? EtaRange{0, criterion_.etas() - 1} : queue_.etas(link);
     open_.near = open_.box.project(open_.cells);
     const double room = cutoff - open_.near;
-    if (room < INFINITE && !open_.box.tighten(open_.cells, room)) return false;
+    if (room < kInfinity && !open_.box.tighten(open_.cells, room)) return false;
     if (shared_.few != nullptr && !shared_.few->keep(open_.box, changed_, kept_)) return false;
     if (absolute_) recall();
     look();
@@ -189,7 +189,7 @@ ForestWorker::Verdict ForestWorker::hand_out() {
 }
 
 void ForestWorker::answer(std::vector<double> row) {
-    if (waiting_ == Queue::WHOLE) throw std::invalid_argument("No box waits for a plan.");
+    if (waiting_ == Queue::kWhole) throw std::invalid_argument("No box waits for a plan.");
     Note note = queue_.note(waiting_);
     std::copy_backward(note.rivals.begin(), note.rivals.end() - 1, note.rivals.end());
     note.rivals[0] = met_.add(std::move(row));
@@ -224,7 +224,7 @@ bool ForestWorker::strengthen(double cutoff, const Deadline& deadline) {
     const Shares::Lesson now = lesson(strong_bounds_, located_.grid().path_entries(), deadline);
     ++strong_bounds_;
     double least = shares_->bound(open_, criterion_, tau_, cutoff, now);
-    least -= ROUNDING * std::max(1.0, std::abs(least));
+    least -= kRounding * std::max(1.0, std::abs(least));
     if (least >= cutoff) {
         ++shared_.examined;
         return false;
@@ -234,7 +234,7 @@ bool ForestWorker::strengthen(double cutoff, const Deadline& deadline) {
     while (etas.first < etas.last && open_.joint[etas.last] >= cutoff) --etas.last;
     if (least <= open_.key) return true;
     open_.key = least;
-    if (open_.link == Queue::WHOLE || !queue_.heap.nearer_than(least)) return true;
+    if (open_.link == Queue::kWhole || !queue_.heap.nearer_than(least)) return true;
     // Others are nearer now: come back when it is this box's turn.
     queue_.set_strong(open_.link, etas);
     put_back();
@@ -372,12 +372,12 @@ double ForestWorker::far_distance(std::int32_t j, std::int32_t first, std::int32
     if (column.group < 0) {
         first = located_.up(j, first);
         last = located_.down(j, last);
-        if (first < 0 || last < 0 || first > last) return INFINITE;
+        if (first < 0 || last < 0 || first > last) return kInfinity;
         const std::int32_t cell = std::min(std::max(column.start, first), last);
         return open_.near + std::max(0.0, located_.distance(j, cell) - located_.distance(j, open_.cells[j]));
     }
     narrowed_ = open_.box;
-    return narrowed_.restrict(j, first, last) ? narrowed_.project(moved_) : INFINITE;
+    return narrowed_.restrict(j, first, last) ? narrowed_.project(moved_) : kInfinity;
 }
 
 }  // namespace whence

@@ -142,10 +142,10 @@ private:
     bool absolute_ = false, eager_ = false;  // whether boxes have rivals of their own, and ask for them at once
     Rivals met_;
     Mixture mixture_;
-    Note note_;                            // of the box under way
-    std::vector<std::int32_t> numbers_;    // of the rivals that it knows,
-    std::vector<const double*> rows_;      // and their rows, that of the mixture after them
-    std::int32_t waiting_ = Queue::WHOLE;  // link of the box that waits for an answer
+    Note note_;                             // of the box under way
+    std::vector<std::int32_t> numbers_;     // of the rivals that it knows,
+    std::vector<const double*> rows_;       // and their rows, that of the mixture after them
+    std::int32_t waiting_ = Queue::kWhole;  // link of the box that waits for an answer
 };
 
 }  // namespace whence

@@ -9,7 +9,7 @@ namespace whence {
 namespace {
 
 // The share of the columns that paths ask for from which on whole rows of cells pay.
-constexpr double FULL_PATHS = 0.5;
+constexpr double kFullPaths = 0.5;
 
 }  // namespace
 
@@ -95,10 +95,10 @@ void Grid::lay_rows() {
     std::int32_t most = 0;
     for (std::int32_t j = 0; j < columns(); ++j) most = std::max(most, last_cell_of(j));
     const auto all = static_cast<double>(leaves()) * columns();
-    if (columns() > MOST_LANES || most >= std::numeric_limits<std::int16_t>::max() ||
-        static_cast<double>(path_.size()) < FULL_PATHS * all)
+    if (columns() > kMostLanes || most >= std::numeric_limits<std::int16_t>::max() ||
+        static_cast<double>(path_.size()) < kFullPaths * all)
         return;
-    lanes_ = (columns() + LANES - 1) / LANES * LANES;
+    lanes_ = (columns() + kLanes - 1) / kLanes * kLanes;
     rows_.assign(2 * static_cast<std::size_t>(lanes_) * bit_of_leaf_.size(), 0);
     for (std::int32_t leaf = 0; leaf < leaves(); ++leaf) {
         std::int16_t* first = rows_.data() + 2 * lanes_ * std::int64_t{leaf};
@@ -113,9 +113,9 @@ void Grid::lay_rows() {
 
 // Several trees at a time: which way one turns need not be known before others go on.
 void Grid::leaves_at(const Cells& cells, Leaves& leaves) const {
-    constexpr std::size_t TOGETHER = 16;
-    for (std::size_t first = 0; first < roots_.size(); first += TOGETHER) {
-        const std::size_t last = std::min(first + TOGETHER, roots_.size());
+    constexpr std::size_t kTogether = 16;
+    for (std::size_t first = 0; first < roots_.size(); first += kTogether) {
+        const std::size_t last = std::min(first + kTogether, roots_.size());
         for (std::size_t t = first; t < last; ++t) leaves[t] = roots_[t];
         for (bool moved = true; moved;) {
             moved = false;

@@ -80,7 +80,7 @@ public:
     }
 
     // Numbers that are dealt with at once, and columns up to which leaves have whole rows of them.
-    static constexpr std::int32_t LANES = 8, MOST_LANES = 16;
+    static constexpr std::int32_t kLanes = 8, kMostLanes = 16;
 
     // The cells that a leaf allows in every column, as two rows of numbers of the same length: the first cells, and the
     // last ones. There are none where paths ask for few of the columns, or there are too many cells to be counted so.

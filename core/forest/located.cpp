@@ -3,21 +3,16 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <limits>
 #include <stdexcept>
 
+#include "base/numbers.hpp"
+
 namespace whence {
-
-namespace {
-
-constexpr double INFINITE = std::numeric_limits<double>::infinity();
-
-}  // namespace
 
 Located::Located(const Grid& grid, std::span<const ColumnLimits> limits)
     : grid_(grid),
       columns_(grid.columns()),
-      distance_(grid.cells(), INFINITE),
+      distance_(grid.cells(), kInfinity),
       value_(grid.cells(), 0.0),
       up_(grid.cells(), -1),
       down_(grid.cells(), -1),
@@ -38,7 +33,7 @@ Located::Located(const Grid& grid, std::span<const ColumnLimits> limits)
 Located::Located(const Located& whole, const Cells& low, const Cells& high, const Cells& start, std::int32_t column)
     : grid_(whole.grid_),
       columns_(whole.columns_),
-      distance_(whole.distance_.size(), INFINITE),
+      distance_(whole.distance_.size(), kInfinity),
       value_(whole.value_),
       up_(whole.up_.size(), -1),
       down_(whole.down_.size(), -1),
@@ -49,8 +44,8 @@ Located::Located(const Located& whole, const Cells& low, const Cells& high, cons
         columns_[j].start = start[j];
         const std::int32_t edge = start[j] < low[j] ? low[j] : high[j];
         for (std::int32_t k = low[j]; k <= high[j]; ++k)
-            if (whole.distance_[base + k] < INFINITE)
-                distance_[base + k] = j == column ? ONE_CELL * std::abs(k - edge) : 0.0;
+            if (whole.distance_[base + k] < kInfinity)
+                distance_[base + k] = j == column ? kOneCell * std::abs(k - edge) : 0.0;
         link_allowed(j);
         if (columns_[j].first < 0) throw std::invalid_argument("The part must hold an allowed cell in every column.");
     }
@@ -59,7 +54,7 @@ Located::Located(const Located& whole, const Cells& low, const Cells& high, cons
 
 // Leaves without an allowed cell have no bit.
 void Located::bury() {
-    if (!grouped_ && std::all_of(distance_.begin(), distance_.end(), [](double x) { return x < INFINITE; })) return;
+    if (!grouped_ && std::all_of(distance_.begin(), distance_.end(), [](double x) { return x < kInfinity; })) return;
     for (std::int32_t leaf = 0; leaf < grid_.leaves(); ++leaf)
         if (is_dead(leaf)) bit_of_leaf_[leaf] = -1;
 }
@@ -94,8 +89,8 @@ void Located::place(std::int32_t j, const ColumnLimits& limits) {
         double& off = distance_[base];
         double& on = distance_[base + last];
         if (limits.start > 0.0) {
-            if (off < INFINITE) off = limits.weight;
-        } else if (on < INFINITE) {
+            if (off < kInfinity) off = limits.weight;
+        } else if (on < kInfinity) {
             on = 0.0;
         }
     }
@@ -108,8 +103,8 @@ void Located::place_levels(std::int32_t j, const ColumnLimits& limits) {
 void Located::place_range(std::int32_t j, const ColumnLimits& limits) {
     const std::int32_t base = grid_.first_cell(j), last = grid_.last_cell_of(j);
     for (std::int32_t k = 0; k <= last; ++k) {
-        const double bottom = std::max(k == 0 ? -INFINITE : limits.beyond[k - 1], limits.lower);
-        const double top = std::min(k == last ? INFINITE : limits.below[k], limits.upper);
+        const double bottom = std::max(k == 0 ? -kInfinity : limits.beyond[k - 1], limits.lower);
+        const double top = std::min(k == last ? kInfinity : limits.below[k], limits.upper);
         if (bottom > top) continue;
         const double nearest = std::min(std::max(limits.start, bottom), top);
         distance_[base + k] = limits.weight * std::abs(nearest - limits.start);
@@ -133,19 +128,19 @@ void Located::set_distances(std::int32_t j, std::span<const double> distances) {
     if (distances.size() != static_cast<std::size_t>(last) + 1)
         throw std::invalid_argument("'distances' must hold one number for each cell of the column.");
     for (std::int32_t k = 0; k <= last; ++k)
-        if (distance_[base + k] < INFINITE) distance_[base + k] = distances[k];
+        if (distance_[base + k] < kInfinity) distance_[base + k] = distances[k];
 }
 
 void Located::link_allowed(std::int32_t j) {
     const std::int32_t base = grid_.first_cell(j), last = grid_.last_cell_of(j);
     std::int32_t seen = -1;
     for (std::int32_t k = 0; k <= last; ++k) {
-        if (distance_[base + k] < INFINITE) seen = k;
+        if (distance_[base + k] < kInfinity) seen = k;
         down_[base + k] = seen;
     }
     seen = -1;
     for (std::int32_t k = last; k >= 0; --k) {
-        if (distance_[base + k] < INFINITE) seen = k;
+        if (distance_[base + k] < kInfinity) seen = k;
         up_[base + k] = seen;
     }
     columns_[j].first = up_[base];

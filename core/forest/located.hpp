@@ -41,7 +41,7 @@ public:
     bool grouped() const { return grouped_; }
 
     // Distance of one cell where cells are counted: so little that a search is in no hurry along the column.
-    static constexpr double ONE_CELL = 1.0 / 65536.0;
+    static constexpr double kOneCell = 1.0 / 65536.0;
 
     // Of a cell of column j: its weighted distance from the start, infinite where it is not allowed, and the nearest
     // allowed cell at or above, and at or below, -1 where there is none.

@@ -1,8 +1,8 @@
 #include "forest/plausibility.hpp"
 
-#include <limits>
 #include <stdexcept>
 
+#include "base/numbers.hpp"
 #include "forest/open_box.hpp"
 
 namespace whence {
@@ -28,7 +28,7 @@ double Plausibility::short_by(const Leaves& leaves) const {
 bool Plausibility::bound(OpenBox& open) const {
     double total = 0.0;
     for (std::int32_t t = first_; t < grid_->trees(); ++t) {
-        double least = std::numeric_limits<double>::infinity();
+        double least = kInfinity;
         open.reach.each(t, [&](std::int32_t leaf) {
             if (value(leaf) < least) {
                 least = value(leaf);

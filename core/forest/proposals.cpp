@@ -5,16 +5,18 @@
 #include <limits>
 #include <stdexcept>
 
+#include "base/numbers.hpp"
+
 namespace whence {
 
 namespace {
 
 // Rounds in which all columns of a context are pulled towards the start.
-constexpr int ROUNDS = 8;
+constexpr int kRounds = 8;
 // Cells that are looked at along a line, about.
-constexpr std::int32_t ALONG_A_LINE = 24;
+constexpr std::int32_t kAlongALine = 24;
 // A context so many times as far away as the nearest one known is not worth exchanges.
-constexpr double HOPELESS = 1.25;
+constexpr double kHopeless = 1.25;
 
 }  // namespace
 
@@ -28,7 +30,7 @@ Proposals::Proposals(const Located& located, const Criterion& criterion, double 
       plausible_(plausible),
       few_(few),
       trees_(static_cast<std::size_t>(plausible == nullptr ? located.grid().trees() : plausible->first_tree())),
-      found_(std::numeric_limits<double>::infinity()),
+      found_(kInfinity),
       best_(located.grid().columns()),
       cells_(located.grid().columns()),
       before_(located.grid().columns()),
@@ -146,7 +148,7 @@ bool Proposals::pull_all() {
 
 // Pull a context that holds towards the start, until no column moves any more.
 void Proposals::pull() {
-    for (int round = 0; round < ROUNDS && pull_all(); ++round) {
+    for (int round = 0; round < kRounds && pull_all(); ++round) {
     }
     const double total = located_.distance_of(cells_);
     if (total < found_) keep(total);
@@ -178,7 +180,7 @@ void Proposals::pull_back(std::span<const std::int32_t> starts, std::int32_t imp
 void Proposals::exchange(std::span<const std::int32_t> starts, std::int32_t improved, Fineness fine) {
     each_start(starts, improved, [&] {
         pull();
-        if (located_.distance_of(cells_) > HOPELESS * found_) return false;
+        if (located_.distance_of(cells_) > kHopeless * found_) return false;
         for (from_ = cells_; looks_ > 0 && exchange_once(fine); from_ = cells_) pull();
         return true;
     });
@@ -199,7 +201,7 @@ void Proposals::try_category(std::int32_t j) {
 
 void Proposals::try_line(std::int32_t j) {
     const Column& column = located_.column(j);
-    const std::int32_t stride = std::max(1, (column.last - column.first) / ALONG_A_LINE);
+    const std::int32_t stride = std::max(1, (column.last - column.first) / kAlongALine);
     for (const int direction : {-1, 1}) {
         std::int32_t c = column.start + direction, before = column.start;
         while (column.first <= c && c <= column.last && looks_ > 0) {
@@ -278,7 +280,7 @@ bool Proposals::climb(double cutoff) {
 double Proposals::set_best(std::int32_t j, double now) {
     const Column& column = located_.column(j);
     std::int32_t best = cells_[j];
-    const std::int32_t stride = std::max(1, (column.last - column.first) / ALONG_A_LINE);
+    const std::int32_t stride = std::max(1, (column.last - column.first) / kAlongALine);
     for (std::int32_t c = column.first; c <= column.last && looks_ > 0; c += stride) {
         const std::int32_t to = located_.up(j, c);
         if (to < 0 || to > column.last) break;
@@ -295,7 +297,7 @@ double Proposals::set_best(std::int32_t j, double now) {
 bool Proposals::descend(std::span<const std::int32_t> from) {
     std::copy(from.begin(), from.end(), cells_.begin());
     double now = excess();
-    for (double before = std::numeric_limits<double>::infinity(); now < before && now > tau_ && looks_ > 0;) {
+    for (double before = kInfinity; now < before && now > tau_ && looks_ > 0;) {
         before = now;
         for (std::int32_t j = 0; j < static_cast<std::int32_t>(cells_.size()) && now > tau_; ++j)
             if (located_.column(j).group < 0) now = set_best(j, now);

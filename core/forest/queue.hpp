@@ -18,20 +18,20 @@ namespace whence {
 // What a box of an absolute question knows about plans: the rivals that bound it best, and whether the best plan at its
 // projection was asked for.
 struct Note {
-    static constexpr std::size_t KEPT = 6;
+    static constexpr std::size_t kKept = 6;
 
-    std::array<std::int32_t, KEPT> rivals = {-1, -1, -1, -1, -1, -1};
+    std::array<std::int32_t, kKept> rivals = {-1, -1, -1, -1, -1, -1};
     bool here = false;
 };
 
 class Queue {
 public:
     // The chain's first link is -1: the whole space, which waits at the beginning.
-    static constexpr std::int32_t WHOLE = -1;
+    static constexpr std::int32_t kWhole = -1;
 
     using Entry = SharedHeap<std::int32_t>::Entry;
 
-    Queue() { heap.push(0.0, WHOLE); }
+    Queue() { heap.push(0.0, kWhole); }
 
     SharedHeap<std::int32_t> heap;
 
@@ -40,12 +40,12 @@ public:
     // does.
     std::int32_t link(std::int32_t parent, std::int32_t column, std::int32_t first, std::int32_t last, EtaRange etas) {
         std::lock_guard lock(mutex_);
-        const bool whole = parent == WHOLE;
+        const bool whole = parent == kWhole;
         Link made{parent,
                   column,
                   {first, last},
                   etas,
-                  whole ? UNKNOWN : chain_[parent].levels,
+                  whole ? kUnknown : chain_[parent].levels,
                   false,
                   1,
                   -1,
@@ -64,11 +64,11 @@ public:
     // One more holds a link, and one less: what nobody holds is forgotten, and so is what it alone held.
     void hold(std::int32_t link) {
         std::lock_guard lock(mutex_);
-        if (link != WHOLE) ++chain_[link].holders;
+        if (link != kWhole) ++chain_[link].holders;
     }
     void release(std::int32_t link) {
         std::lock_guard lock(mutex_);
-        while (link != WHOLE && --chain_[link].holders == 0) {
+        while (link != kWhole && --chain_[link].holders == 0) {
             Link& gone = chain_[link];
             if (gone.reach >= 0) free_reaches_.push_back(gone.reach);
             gone.note.reset();
@@ -82,17 +82,17 @@ public:
     // where they are not known; a new link knows what its parent did.
     EtaRange levels(std::int32_t link) const {
         std::lock_guard lock(mutex_);
-        return link == WHOLE ? UNKNOWN : chain_[link].levels;
+        return link == kWhole ? kUnknown : chain_[link].levels;
     }
     void set_levels(std::int32_t link, EtaRange levels) {
         std::lock_guard lock(mutex_);
-        if (link != WHOLE) chain_[link].levels = levels;
+        if (link != kWhole) chain_[link].levels = levels;
     }
 
     // What the box of a link knows about plans; a new link knows what its parent did.
     Note note(std::int32_t link) const {
         std::lock_guard lock(mutex_);
-        return link == WHOLE || chain_[link].note == nullptr ? Note{} : *chain_[link].note;
+        return link == kWhole || chain_[link].note == nullptr ? Note{} : *chain_[link].note;
     }
     void set_note(std::int32_t link, const Note& note) {
         std::lock_guard lock(mutex_);
@@ -102,17 +102,17 @@ public:
     // What is left of a set of plans in the box of a link; a new link knows what its parent did.
     PlansLeft plans(std::int32_t link) const {
         std::lock_guard lock(mutex_);
-        return link == WHOLE ? whole_plans_ : chain_[link].plans;
+        return link == kWhole ? whole_plans_ : chain_[link].plans;
     }
     void set_plans(std::int32_t link, PlansLeft plans) {
         std::lock_guard lock(mutex_);
-        (link == WHOLE ? whole_plans_ : chain_[link].plans) = std::move(plans);
+        (link == kWhole ? whole_plans_ : chain_[link].plans) = std::move(plans);
     }
 
     // Keep the leaves that a waiting box may meet, a bit for each, as long as there is room for it.
     void set_reach(std::int32_t link, const std::vector<std::uint64_t>& words) {
         std::lock_guard lock(mutex_);
-        if (link == WHOLE) return;
+        if (link == kWhole) return;
         std::int32_t& at = chain_[link].reach;
         if (at < 0 && !free_reaches_.empty()) {
             at = free_reaches_.back();
@@ -126,7 +126,7 @@ public:
     // Take them into `words`; false where they were not kept.
     bool take_reach(std::int32_t link, std::vector<std::uint64_t>& words) {
         std::lock_guard lock(mutex_);
-        if (link == WHOLE || chain_[link].reach < 0) return false;
+        if (link == kWhole || chain_[link].reach < 0) return false;
         words.swap(reaches_[static_cast<std::size_t>(chain_[link].reach)]);
         free_reaches_.push_back(chain_[link].reach);
         chain_[link].reach = -1;
@@ -137,13 +137,13 @@ public:
     bool rebuild(std::int32_t link, Box& box) const {
         if (!box.reset()) return false;
         std::lock_guard lock(mutex_);
-        for (; link != WHOLE; link = chain_[link].parent)
+        for (; link != kWhole; link = chain_[link].parent)
             if (!box.restrict(chain_[link].column, chain_[link].cells.low, chain_[link].cells.high)) return false;
         return true;
     }
 
     bool has(std::int32_t link) const {
-        return link == WHOLE ||
+        return link == kWhole ||
                (link >= 0 && link < static_cast<std::int32_t>(chain_.size()) && chain_[link].holders > 0);
     }
     // Links that somebody holds.
@@ -162,7 +162,7 @@ public:
     // The columns that a link and those before it restrict.
     std::vector<std::int32_t> columns_of(std::int32_t link) const {
         std::vector<std::int32_t> columns;
-        for (; link != WHOLE; link = chain_[link].parent) columns.push_back(chain_[link].column);
+        for (; link != kWhole; link = chain_[link].parent) columns.push_back(chain_[link].column);
         return columns;
     }
 
@@ -173,7 +173,7 @@ public:
     }
     bool strong(std::int32_t link) const {
         std::lock_guard lock(mutex_);
-        return link != WHOLE && chain_[link].strong;
+        return link != kWhole && chain_[link].strong;
     }
     void set_strong(std::int32_t link, EtaRange etas) {
         std::lock_guard lock(mutex_);
@@ -182,7 +182,7 @@ public:
     }
 
 private:
-    static constexpr EtaRange UNKNOWN = {0, -1};
+    static constexpr EtaRange kUnknown = {0, -1};
     // Of all waiting boxes together: 32 MB.
     static constexpr std::size_t MOST_WORDS = std::size_t{1} << 22;
 

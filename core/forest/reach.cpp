@@ -4,6 +4,8 @@
 #include <array>
 #include <limits>
 
+#include "base/numbers.hpp"
+
 namespace whence {
 
 void Reach::gather(const Box& box) {
@@ -51,7 +53,7 @@ void Reach::gather_near(const Box& box, const Cells& cells, double room) {
 // cell, or it would have no bit.
 void Reach::keep_near(const Box& box, const Cells& cells, double room) {
     keep_box(box);
-    if (room == std::numeric_limits<double>::infinity()) return;
+    if (room == kInfinity) return;
     drop_words(0, grid_->words(), [&](std::int32_t leaf) {
         double extra = 0.0;
         for (const PathEntry& entry : grid_->path(leaf)) {
@@ -112,9 +114,9 @@ void Reach::keep_rows(const Box& box) {
     }
     drop_words(0, grid_->words(), [&](std::int32_t leaf) {
         const std::int16_t *first = grid_->first_cells(leaf), *last = grid_->last_cells(leaf);
-        for (std::int32_t l = 0; l < lanes; l += Grid::LANES) {
+        for (std::int32_t l = 0; l < lanes; l += Grid::kLanes) {
             std::int16_t apart = 0;
-            for (std::int32_t i = l; i < l + Grid::LANES; ++i)
+            for (std::int32_t i = l; i < l + Grid::kLanes; ++i)
                 apart |= static_cast<std::int16_t>((first[i] > high_[i]) | (last[i] < low_[i]));
             if (apart != 0) return true;
         }
@@ -128,23 +130,23 @@ bool Hull::narrow_rows(const Reach& reach, Box& box) {
         low_[j] = static_cast<std::int16_t>(box[j].low);
         high_[j] = static_cast<std::int16_t>(box[j].high);
     }
-    std::array<std::int16_t, Grid::MOST_LANES> least, most;
+    std::array<std::int16_t, Grid::kMostLanes> least, most;
     for (std::int32_t t = 0; t < grid_->trees(); ++t) {
         least.fill(std::numeric_limits<std::int16_t>::max());
         most.fill(0);
         bool any = false;
         reach.each(t, [&](std::int32_t leaf) {
             const std::int16_t *first = grid_->first_cells(leaf), *last = grid_->last_cells(leaf);
-            for (std::int32_t l = 0; l < lanes; l += Grid::LANES)
-                for (std::int32_t i = l; i < l + Grid::LANES; ++i) {
+            for (std::int32_t l = 0; l < lanes; l += Grid::kLanes)
+                for (std::int32_t i = l; i < l + Grid::kLanes; ++i) {
                     least[i] = std::min(least[i], first[i]);
                     most[i] = std::max(most[i], last[i]);
                 }
             any = true;
         });
         if (!any) continue;
-        for (std::int32_t l = 0; l < lanes; l += Grid::LANES)
-            for (std::int32_t i = l; i < l + Grid::LANES; ++i) {
+        for (std::int32_t l = 0; l < lanes; l += Grid::kLanes)
+            for (std::int32_t i = l; i < l + Grid::kLanes; ++i) {
                 low_[i] = std::max(low_[i], least[i]);
                 high_[i] = std::min(high_[i], most[i]);
             }

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
+
+#include "base/numbers.hpp"
 
 namespace whence {
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Plans whose smallest sum is looked for side by side.
 constexpr std::size_t kLanes = 8;
 

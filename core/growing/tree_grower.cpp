@@ -2,16 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <memory>
 #include <numeric>
 #include <utility>
+
+#include "base/numbers.hpp"
 
 namespace whence {
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // What is gained, as a share of the cost, must be more than rounding.
 constexpr double kGain = 1e-9;
 

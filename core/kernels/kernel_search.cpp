@@ -2,14 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
+
+#include "base/numbers.hpp"
 
 namespace whence::kernels {
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Share of the size of a sum by which rounding may put it on the wrong side of 0.
 constexpr double kRounding = 1e-12;
 // Boxes narrower than this, in all directions, are as good as a context.

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "base/numbers.hpp"
 #include "base/select.hpp"
 
 namespace whence::neighbours {
@@ -135,7 +135,7 @@ TailCriterion::Tail TailCriterion::tail_of(std::span<double> values) const {
     const auto count = static_cast<int>(values.size());
     const int whole = std::clamp(static_cast<int>(std::ceil(tail_ - 1e-9)), 1, count);
     smallest_first(values, count - whole);
-    double total = 0.0, begin = std::numeric_limits<double>::infinity();
+    double total = 0.0, begin = kInfinity;
     for (int i = count - whole; i < count; ++i) {
         total += values[i];
         begin = std::min(begin, values[i]);

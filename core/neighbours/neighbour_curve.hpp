@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <limits>
 #include <vector>
+
+#include "base/numbers.hpp"
 
 namespace whence::neighbours {
 
@@ -22,7 +23,7 @@ struct Curve {
     // The least slope in an interval; of what lies between two knots, the slope there, wherever the interval ends.
     double slope(double low, double high) const {
         if (empty()) return 1.0;
-        double least = std::numeric_limits<double>::infinity();
+        double least = kInfinity;
         std::size_t i = segment(at, low);
         do {
             least = std::min(least, (passed[i + 1] - passed[i]) / (at[i + 1] - at[i]));

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "base/numbers.hpp"
 #include "base/select.hpp"
 
 namespace whence::neighbours {
@@ -15,7 +15,6 @@ constexpr double kMiss = 1e-11;
 constexpr std::size_t kLines = 4;
 // Slopes that count for nothing beside the steepest.
 constexpr double kSlight = 1e-8;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 }  // namespace
 
 LeafSolver::LeafSolver(const Space& space)

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
+#include "base/numbers.hpp"
 #include "base/select.hpp"
 #include "neighbours/neighbour_box.hpp"
 #include "neighbours/neighbour_space.hpp"
@@ -12,7 +12,6 @@
 namespace whence::neighbours {
 
 namespace {
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Share of the size of a sum by which rounding may put it on the wrong side of 0.
 constexpr double kRounding = 1e-12;
 

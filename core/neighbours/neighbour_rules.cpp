@@ -2,15 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "base/numbers.hpp"
 #include "neighbours/neighbour_space.hpp"
 
 namespace whence::neighbours {
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Rounding allowance when a row cuts a box.
 constexpr double kHair = 1e-12;
 

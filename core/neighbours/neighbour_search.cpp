@@ -2,17 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
+#include "base/numbers.hpp"
 #include "base/select.hpp"
 #include "base/team.hpp"
 
 namespace whence::neighbours {
 
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // With at most this many open members a box that can be split is tried by linear programs, at most so many of them.
 constexpr std::size_t kFew = 48;

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+
+#include "base/numbers.hpp"
 
 namespace whence::neighbours {
 
@@ -10,7 +11,6 @@ namespace {
 
 // Rounding allowance when a ball cuts a box.
 constexpr double kHair = 1e-12;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 struct Interval {
     double low, high;

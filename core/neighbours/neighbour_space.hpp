@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <limits>
 #include <span>
 #include <vector>
 
+#include "base/numbers.hpp"
 #include "neighbours/neighbour_curve.hpp"
 #include "neighbours/neighbour_places.hpp"
 #include "neighbours/neighbour_rules.hpp"
@@ -87,7 +87,7 @@ struct Space {
     int size() const { return static_cast<int>(base.size()); }
     int dimension() const { return static_cast<int>(axes.size()); }
     // Whether neighbours may be too far away to count.
-    bool limited() const { return widest < std::numeric_limits<double>::infinity(); }
+    bool limited() const { return widest < kInfinity; }
     // Whether scores stand for distances.
     bool linear() const { return !scores.empty(); }
     // Distance of a member from a context along the axes, or its score.

@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
+
+#include "base/numbers.hpp"
 
 namespace whence::shipment {
 
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Differences of shipping costs below this share of the largest cost are ties.
 constexpr double kTie = 1e-11;

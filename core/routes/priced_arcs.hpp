@@ -22,15 +22,15 @@ public:
     PricedArcs(const Network& network, const LeafSlots& slots, Costs costs, Tolls tolls) : PricedArcs(network, slots) {
         const std::size_t arcs = network.arcs().size();
         // A few leaves at a time: what is read and what is written lie in different orders.
-        const double* own[TOGETHER];
-        for (std::size_t from = 0; from < count_; from += TOGETHER) {
-            const std::size_t width = std::min(TOGETHER, count_ - from);
+        const double* own[kTogether];
+        for (std::size_t from = 0; from < count_; from += kTogether) {
+            const std::size_t width = std::min(kTogether, count_ - from);
             for (std::size_t i = 0; i < width; ++i) own[i] = costs(slots.leaf[from + i]);
             for (std::size_t a = 0; a < arcs; ++a) {
                 const std::int32_t edge = network.arcs()[a].edge;
                 Number* const into = cost_.get() + a * count_ + from;
-                if (width == TOGETHER)
-                    for (std::size_t i = 0; i < TOGETHER; ++i) into[i] = static_cast<Number>(own[i][edge]);
+                if (width == kTogether)
+                    for (std::size_t i = 0; i < kTogether; ++i) into[i] = static_cast<Number>(own[i][edge]);
                 else
                     for (std::size_t i = 0; i < width; ++i) into[i] = static_cast<Number>(own[i][edge]);
             }
@@ -83,7 +83,7 @@ public:
     }
 
 private:
-    static constexpr std::size_t TOGETHER = 8;
+    static constexpr std::size_t kTogether = 8;
 
     PricedArcs(const Network& network, const LeafSlots& slots)
         : network_(&network),

@@ -2,17 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <stdexcept>
+
+#include "base/numbers.hpp"
 
 namespace whence {
 
 namespace {
 
-constexpr double INFINITE = std::numeric_limits<double>::infinity();
-
 // Numbers that are compared side by side: one by one, each would wait for the one before.
-constexpr std::size_t LANES = 8;
+constexpr std::size_t kLanes = 8;
 
 // Add up the rows of so many numbers, four at a time: sums are read and written less often.
 template <class Row>
@@ -37,7 +36,7 @@ RouteTable::RouteTable(const Observed& observed, Network network)
       costs_(large_array<double>(leaves_ * edges_)),
       network_(std::move(network)) {
     if (!network_.has_route()) throw std::invalid_argument("There must be a route.");
-    double largest[LANES] = {};
+    double largest[kLanes] = {};
     for (std::size_t leaf = 0; leaf < leaves_; ++leaf) {
         double* const __restrict own = costs_.get() + leaf * edges_;
         std::fill_n(own, edges_, 0.0);
@@ -48,12 +47,12 @@ RouteTable::RouteTable(const Observed& observed, Network network)
             edges_);
         const double divisor = observed.divisor[leaf];
         for (std::size_t e = 0; e < edges_; ++e) own[e] /= divisor;
-        for (std::size_t e = 0; e + LANES <= edges_; e += LANES)
-            for (std::size_t i = 0; i < LANES; ++i) largest[i] = std::max(largest[i], std::abs(own[e + i]));
-        for (std::size_t e = edges_ - edges_ % LANES; e < edges_; ++e)
+        for (std::size_t e = 0; e + kLanes <= edges_; e += kLanes)
+            for (std::size_t i = 0; i < kLanes; ++i) largest[i] = std::max(largest[i], std::abs(own[e + i]));
+        for (std::size_t e = edges_ - edges_ % kLanes; e < edges_; ++e)
             largest[0] = std::max(largest[0], std::abs(own[e]));
     }
-    dearest_ = *std::max_element(largest, largest + LANES);
+    dearest_ = *std::max_element(largest, largest + kLanes);
 }
 
 std::vector<double> RouteTable::sum(LeafView leaves) const {
@@ -64,7 +63,7 @@ std::vector<double> RouteTable::sum(LeafView leaves) const {
 
 double RouteTable::cheapest(const std::vector<double>& total, Route* route) const {
     const std::vector<Arc>& arcs = network_.arcs();
-    std::vector<double> distance(static_cast<std::size_t>(network_.nodes()), INFINITE);
+    std::vector<double> distance(static_cast<std::size_t>(network_.nodes()), kInfinity);
     std::vector<std::size_t> next(distance.size(), 0);  // the arc by which to leave each node
     distance[Network::target()] = 0.0;
     for (std::size_t a = 0; a < arcs.size(); ++a) {
