@@ -12,8 +12,9 @@ from tests.forests import paper_forest
 from tests.search.test_plan_by_plan import wide_policy
 
 import whence as wh
-from whence.question import Limits, question
-from whence.search import plan_by_plan
+from whence import question
+from whence.question import Limits
+from whence.search.sets import potential_phase as plan_by_plan
 
 
 def rarely_paying(weights: Any, columns: int = 15) -> wh.Explanation | Callable[..., Any]:
