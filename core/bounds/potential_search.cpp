@@ -71,14 +71,13 @@ PotentialSearch::PotentialSearch(const Located& located, std::vector<std::vector
 void PotentialSearch::begin_all() {
     heap_.clear();
     waiting_.clear();
-    free_.clear();
     diving_ = false;
     kept_numbers_ = halves_ = 0;
     for (std::size_t z = 0; z < worth_.size(); ++z) {
         if (!possible_[z]) continue;
         Waiting whole;
         whole.plan = static_cast<std::int32_t>(z);
-        heap_.push(anywhere_ ? -kInfinity : proved_, wait(std::move(whole)));
+        heap_.push(anywhere_ ? -kInfinity : proved_, waiting_.add(std::move(whole)));
     }
 }
 
@@ -149,21 +148,10 @@ PotentialSearch::Open PotentialSearch::next_box() {
     const auto [key, place] = heap_.pop();
     Waiting waiting = std::move(waiting_[place]);
     waiting_[place].plan = -1;
-    free_.push_back(place);
+    waiting_.forget(place);
     // The first boxes of all plans come before the halves of any.
     into_depth_ = waiting.kept != nullptr && (anywhere_ || ++halves_ % kDiveEvery == 1);
     return {key, std::move(waiting)};
-}
-
-std::int32_t PotentialSearch::wait(Waiting waiting) {
-    if (free_.empty()) {
-        waiting_.push_back(std::move(waiting));
-        return static_cast<std::int32_t>(waiting_.size()) - 1;
-    }
-    const std::int32_t place = free_.back();
-    free_.pop_back();
-    waiting_[place] = std::move(waiting);
-    return place;
 }
 
 void PotentialSearch::examine(double key, Waiting waiting, double cutoff, const Deadline& deadline) {
@@ -378,9 +366,9 @@ void PotentialSearch::split(double key, std::int32_t plan) {
         dive_ = {key, std::move(low)};
         diving_ = true;
     } else {
-        heap_.push(key, wait(std::move(low)));
+        heap_.push(key, waiting_.add(std::move(low)));
     }
-    heap_.push(key, wait(std::move(high)));
+    heap_.push(key, waiting_.add(std::move(high)));
 }
 
 }  // namespace whence

@@ -19,6 +19,7 @@
 #include "base/counted.hpp"
 #include "base/deadline.hpp"
 #include "base/heap.hpp"
+#include "base/node_store.hpp"
 #include "base/numbers.hpp"
 #include "bounds/potentials.hpp"
 
@@ -44,7 +45,7 @@ public:
     double distance() const { return distance_; }
     std::int64_t examined() const { return examined_; }
     // About how much memory the boxes that wait take.
-    std::size_t bytes() const { return counted_.bytes() + heap_.bytes() + waiting_.capacity() * sizeof(Waiting); }
+    std::size_t bytes() const { return counted_.bytes() + heap_.bytes() + waiting_.bytes(); }
 
 private:
     // What the halves of a box begin with.
@@ -91,7 +92,6 @@ private:
     void round(double cutoff);
     std::optional<Face> face();
     void split(double key, std::int32_t plan);
-    std::int32_t wait(Waiting waiting);
     const double* worth() const { return worth_[static_cast<std::size_t>(plan_)].data(); }
 
     const Located& located_;
@@ -105,9 +105,8 @@ private:
     Potentials potentials_;
     Learned best_;  // what the box under way has learned, until it was ruled out
     Heap<std::int32_t> heap_;
-    std::vector<Waiting> waiting_;
-    std::vector<std::int32_t> free_;  // places of those that wait no more
-    Counted counted_;                 // what they begin with
+    NodeStore<Waiting> waiting_;
+    Counted counted_;  // what they begin with
     std::int64_t examined_ = 0, halves_ = 0, kept_numbers_ = 0;
     Open dive_ = {};                            // the box to go on with,
     bool diving_ = false, into_depth_ = false;  // where there is one, and where its halves are gone into, too

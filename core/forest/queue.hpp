@@ -10,6 +10,7 @@
 #include <mutex>
 #include <vector>
 
+#include "base/node_store.hpp"
 #include "base/shared_heap.hpp"
 #include "forest/open_box.hpp"
 
@@ -52,14 +53,7 @@ public:
                   whole ? nullptr : chain_[parent].note,
                   whole ? whole_plans_ : chain_[parent].plans};
         if (!whole) ++chain_[parent].holders;
-        if (free_.empty()) {
-            chain_.push_back(std::move(made));
-            return static_cast<std::int32_t>(chain_.size()) - 1;
-        }
-        const std::int32_t place = free_.back();
-        free_.pop_back();
-        chain_[place] = std::move(made);
-        return place;
+        return chain_.add(std::move(made));
     }
     // One more holds a link, and one less: what nobody holds is forgotten, and so is what it alone held.
     void hold(std::int32_t link) {
@@ -70,10 +64,10 @@ public:
         std::lock_guard lock(mutex_);
         while (link != kWhole && --chain_[link].holders == 0) {
             Link& gone = chain_[link];
-            if (gone.reach >= 0) free_reaches_.push_back(gone.reach);
+            if (gone.reach >= 0) reaches_.forget(gone.reach);
             gone.note.reset();
             gone.plans.reset();
-            free_.push_back(link);
+            chain_.forget(link);
             link = gone.parent;
         }
     }
@@ -114,21 +108,15 @@ public:
         std::lock_guard lock(mutex_);
         if (link == kWhole) return;
         std::int32_t& at = chain_[link].reach;
-        if (at < 0 && !free_reaches_.empty()) {
-            at = free_reaches_.back();
-            free_reaches_.pop_back();
-        } else if (at < 0 && (reaches_.size() + 1) * words.size() <= MOST_WORDS) {
-            at = static_cast<std::int32_t>(reaches_.size());
-            reaches_.emplace_back();
-        }
-        if (at >= 0) reaches_[static_cast<std::size_t>(at)] = words;
+        if (at < 0 && (reaches_.any_free() || (reaches_.size() + 1) * words.size() <= kMostWords)) at = reaches_.take();
+        if (at >= 0) reaches_[at] = words;
     }
     // Take them into `words`; false where they were not kept.
     bool take_reach(std::int32_t link, std::vector<std::uint64_t>& words) {
         std::lock_guard lock(mutex_);
         if (link == kWhole || chain_[link].reach < 0) return false;
-        words.swap(reaches_[static_cast<std::size_t>(chain_[link].reach)]);
-        free_reaches_.push_back(chain_[link].reach);
+        words.swap(reaches_[chain_[link].reach]);
+        reaches_.forget(chain_[link].reach);
         chain_[link].reach = -1;
         return true;
     }
@@ -149,15 +137,14 @@ public:
     // Links that somebody holds.
     std::size_t links() const {
         std::lock_guard lock(mutex_);
-        return chain_.size() - free_.size();
+        return chain_.count();
     }
     // About how much memory the boxes take, apart from the plans that they have left: see Criterion::bytes.
     std::size_t bytes() const {
         const std::size_t waiting = heap.bytes();
         std::lock_guard lock(mutex_);
-        std::size_t words = 0;
-        if (!reaches_.empty()) words = reaches_.size() * reaches_.front().capacity();
-        return waiting + chain_.capacity() * (sizeof(Link) + sizeof(Note)) + words * sizeof(std::uint64_t);
+        const std::size_t words = reaches_.size() == 0 ? 0 : reaches_.size() * reaches_[0].capacity();
+        return waiting + chain_.bytes() + chain_.count() * sizeof(Note) + words * sizeof(std::uint64_t);
     }
     // The columns that a link and those before it restrict.
     std::vector<std::int32_t> columns_of(std::int32_t link) const {
@@ -184,7 +171,7 @@ public:
 private:
     static constexpr EtaRange kUnknown = {0, -1};
     // Of all waiting boxes together: 32 MB.
-    static constexpr std::size_t MOST_WORDS = std::size_t{1} << 22;
+    static constexpr std::size_t kMostWords = std::size_t{1} << 22;
 
     struct Link {
         std::int32_t parent, column;
@@ -197,11 +184,9 @@ private:
         PlansLeft plans;
     };
 
-    std::vector<Link> chain_;
-    std::vector<std::int32_t> free_;  // places in the chain that nobody holds
+    NodeStore<Link> chain_;
     PlansLeft whole_plans_;
-    std::vector<std::vector<std::uint64_t>> reaches_;
-    std::vector<std::int32_t> free_reaches_;  // those of `reaches_` that no box needs any more
+    NodeStore<std::vector<std::uint64_t>> reaches_;
     mutable std::mutex mutex_;
 };
 

@@ -77,7 +77,7 @@ KernelSearch::KernelSearch(Space space, Observations past, std::vector<double> a
         whole_.low[j] = space_.axes[j].lower;
         whole_.high[j] = space_.axes[j].upper;
     }
-    push(0.0, whole_, counted_.make(all_));
+    push(0.0, whole_, share(all_));
 }
 
 void KernelSearch::add_sum(double constant, std::vector<double> times) {
@@ -106,18 +106,10 @@ void KernelSearch::forget_met() { met_distance_ = kInfinity; }
 
 double KernelSearch::bound() const { return heap_.empty() ? kInfinity : heap_.top().key; }
 
-void KernelSearch::push(double key, Box& box, std::shared_ptr<const std::vector<int>> members) {
+void KernelSearch::push(double key, Box& box, Members members) {
     if (!box.settle(space_)) return;
     key = std::max(key, box.project(space_));
-    int node = static_cast<int>(nodes_of_tree_.size());
-    if (free_.empty()) {
-        nodes_of_tree_.emplace_back();
-    } else {
-        node = free_.back();
-        free_.pop_back();
-    }
-    nodes_of_tree_[node] = {box.low, box.high, box.charged, std::move(members)};
-    heap_.push(key, node);
+    heap_.push(key, boxes_.add(box, std::move(members)));
 }
 
 bool KernelSearch::advance(std::int64_t boxes, double cutoff, double gap, const Deadline& deadline) {
@@ -128,16 +120,11 @@ bool KernelSearch::advance(std::int64_t boxes, double cutoff, double gap, const 
         const auto [key, node] = heap_.pop();
         ++nodes_;
         treat(key, node, radius);
-        nodes_of_tree_[node].members.reset();
-        free_.push_back(node);
+        boxes_.forget(node);
     }
 }
 
-std::size_t KernelSearch::bytes() const {
-    const Node& one = nodes_of_tree_.front();
-    const std::size_t each = (one.low.capacity() + one.high.capacity()) * sizeof(double) + one.charged.capacity();
-    return heap_.bytes() + counted_.bytes() + nodes_of_tree_.capacity() * sizeof(Node) + nodes_of_tree_.size() * each;
-}
+std::size_t KernelSearch::bytes() const { return heap_.bytes() + boxes_.bytes(space_.dimension()); }
 
 // How far a past context is from a context.
 double KernelSearch::far_at(int member, std::span<const double> context) const {
@@ -571,7 +558,7 @@ Split KernelSearch::choose_split() const {
 
 // Where too many axes could change, add the box once with one of them at the start and once with it among those that
 // change; whether it came to that.
-bool KernelSearch::choose(const Split& split, double least, std::shared_ptr<const std::vector<int>> members) {
+bool KernelSearch::choose(const Split& split, double least, Members members) {
     const int axis = changing_.undecided(whole_, split.axis);
     if (axis < 0) return false;
     Box part = whole_;
@@ -585,11 +572,8 @@ bool KernelSearch::choose(const Split& split, double least, std::shared_ptr<cons
 
 // Examine one box: see whether its nearest context is an explanation, drop it, put it off, or split it.
 void KernelSearch::treat(double key, int node, double radius) {
-    whole_.low = nodes_of_tree_[node].low;
-    whole_.high = nodes_of_tree_[node].high;
-    const auto held = nodes_of_tree_[node].members;
+    const Members held = boxes_.load(node, whole_);
     members_ = *held;
-    whole_.charged = nodes_of_tree_[node].charged;
     if (changing_.limited() && !changing_.keep(whole_)) return;
     if (!space_.rules.empty() && !space_.rules.narrow(space_, whole_)) return;
     const double distance = whole_.project(space_);
@@ -641,7 +625,7 @@ void KernelSearch::treat(double key, int node, double radius) {
     if (split.axis < 0 && !space_.rules.empty()) split = space_.rules.split(space_, whole_);
     if (split.axis < 0) return;
     // Past contexts that do not count inside the ball may do so beyond it.
-    const auto members = cut ? held : counted_.make(kept_);
+    const Members members = cut ? held : share(kept_);
     const double least = std::max(key, distance + way);
     if (changing_.limited() && choose(split, least, members)) return;
     Box part = whole_;

@@ -19,11 +19,11 @@
 #include <span>
 #include <vector>
 
-#include "base/counted.hpp"
 #include "base/deadline.hpp"
 #include "base/heap.hpp"
 #include "base/simplex.hpp"
 #include "kernels/kernel_shape.hpp"
+#include "neighbours/box_store.hpp"
 #include "neighbours/changing_axes.hpp"
 #include "neighbours/neighbour_space.hpp"
 
@@ -86,11 +86,8 @@ public:
     double met_distance() const { return met_distance_; }
 
 private:
-    struct Node {
-        std::vector<double> low, high;
-        std::vector<char> charged;
-        std::shared_ptr<const std::vector<int>> members;  // past contexts that may count in it
-    };
+    using Boxes = neighbours::BoxStore<std::vector<int>>;
+    using Members = Boxes::Shared;  // past contexts that may count in a box
 
     // What must not be positive: a constant, and a number times the value of every past context. Of a tail, the sum at
     // the thresholds that suit the nearest context of a box, which says where to go on but proves nothing.
@@ -119,8 +116,9 @@ private:
     void aim();
     bool tail_hopeless(const std::vector<double>& rival) const;
     double row_way(double room);
-    bool choose(const Split& split, double least, std::shared_ptr<const std::vector<int>> members);
-    void push(double key, Box& box, std::shared_ptr<const std::vector<int>> members);
+    bool choose(const Split& split, double least, Members members);
+    void push(double key, Box& box, Members members);
+    Members share(const std::vector<int>& members) const { return boxes_.share(members, members.size() * sizeof(int)); }
     void treat(double key, int node, double radius);
     void look(bool slopes);
     void refer();
@@ -151,9 +149,7 @@ private:
     std::size_t ranks_ = 0;
 
     Heap<int> heap_;
-    std::vector<Node> nodes_of_tree_;
-    std::vector<int> free_;
-    Counted counted_;
+    Boxes boxes_;
     std::int64_t nodes_ = 0;
     std::vector<double> met_;
     double met_distance_;

@@ -26,47 +26,30 @@ constexpr double kSame = 1e-12;
 
 void Tree::clear() {
     heap.clear();
-    nodes_.clear();
-    free_.clear();
+    boxes_.clear();
 }
 
-void Tree::push(double key, const Box& box, std::shared_ptr<const MemberSets> sets) {
-    int node;
-    {
-        std::lock_guard lock(mutex_);
-        node = static_cast<int>(nodes_.size());
-        if (free_.empty()) {
-            nodes_.emplace_back();
-        } else {
-            node = free_.back();
-            free_.pop_back();
-        }
-        nodes_[node] = {box.low, box.high, box.charged, std::move(sets)};
-    }
+void Tree::push(double key, const Box& box, BoxStore<MemberSets>::Shared sets) {
+    std::unique_lock lock(mutex_);
+    const int node = boxes_.add(box, std::move(sets));
+    lock.unlock();
     heap.push(key, node);
 }
 
-std::size_t Tree::bytes() const {
-    const std::size_t waiting = heap.bytes() + counted_.bytes();
+std::size_t Tree::bytes(int dimension) const {
+    const std::size_t waiting = heap.bytes();
     std::lock_guard lock(mutex_);
-    if (nodes_.empty()) return waiting;
-    const Node& one = nodes_.front();
-    const std::size_t each = (one.low.capacity() + one.high.capacity()) * sizeof(double) + one.charged.capacity();
-    return waiting + nodes_.capacity() * sizeof(Node) + nodes_.size() * each;
+    return waiting + boxes_.bytes(dimension);
 }
 
 void Tree::load(int node, Examiner& examiner) const {
     std::lock_guard lock(mutex_);
-    examiner.box.low = nodes_[node].low;
-    examiner.box.high = nodes_[node].high;
-    examiner.box.charged = nodes_[node].charged;
-    examiner.sets = *nodes_[node].sets;
+    examiner.sets = *boxes_.load(node, examiner.box);
 }
 
 void Tree::forget(int node) {
     std::lock_guard lock(mutex_);
-    nodes_[node].sets.reset();
-    free_.push_back(node);
+    boxes_.forget(node);
 }
 
 Found::Found(int dimension) : distance(kInfinity), context(dimension) {}

@@ -8,10 +8,10 @@
 #include <span>
 #include <vector>
 
-#include "base/counted.hpp"
 #include "base/deadline.hpp"
 #include "base/shared_heap.hpp"
 #include "forest/few_changes.hpp"
+#include "neighbours/box_store.hpp"
 #include "neighbours/changing_axes.hpp"
 #include "neighbours/neighbour_box.hpp"
 #include "neighbours/neighbour_criterion.hpp"
@@ -28,28 +28,20 @@ public:
     SharedHeap<int> heap;
 
     void clear();
-    void push(double key, const Box& box, std::shared_ptr<const MemberSets> sets);
+    void push(double key, const Box& box, BoxStore<MemberSets>::Shared sets);
     // The members of a box, for its parts.
-    std::shared_ptr<const MemberSets> share(MemberSets sets) const {
+    BoxStore<MemberSets>::Shared share(MemberSets sets) const {
         const std::size_t bytes = (sets.settled.capacity() + sets.open.capacity()) * sizeof(int);
-        return counted_.make(std::move(sets), bytes);
+        return boxes_.share(std::move(sets), bytes);
     }
     // About how much memory the boxes take.
-    std::size_t bytes() const;
+    std::size_t bytes(int dimension) const;
     // Copy a box that was taken from the heap, and its members; it keeps its place until it is forgotten.
     void load(int node, Examiner& examiner) const;
     void forget(int node);
 
 private:
-    struct Node {
-        std::vector<double> low, high;
-        std::vector<char> charged;
-        std::shared_ptr<const MemberSets> sets;  // the two parts of a box share those of the whole
-    };
-
-    std::vector<Node> nodes_;
-    std::vector<int> free_;
-    Counted counted_;
+    BoxStore<MemberSets> boxes_;
     mutable std::mutex mutex_;
 };
 
@@ -127,7 +119,7 @@ public:
 
     // Boxes examined since the last restart.
     std::int64_t nodes() const { return nodes_; }
-    std::size_t bytes() const { return tree_.bytes(); }
+    std::size_t bytes() const { return tree_.bytes(space_.dimension()); }
     // Distance of the nearest box left; infinite for none.
     double bound() const;
     // The last candidate, and the nearest explanation met on the way, without proof.
