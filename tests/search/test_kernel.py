@@ -14,6 +14,7 @@ from tests.timing import at_most
 from whence.errors import InputError, WhenceError
 from whence.policy import Policy
 from whence.risk import CVaR
+from whence.search import driver
 from whence.weights import KernelWeights
 
 
@@ -51,6 +52,17 @@ def test_own_units_are_those_of_the_columns() -> None:
     why = policy.explain([0.1, 45.0, 5e-4], 1, time_limit=20)
     assert why.status == "optimal"
     assert why.changes["feature"].tolist() == ["x1"]
+
+
+def test_the_answer_does_not_depend_on_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Long and short slices of the search lead to the same boxes, the same bound and the same context."""
+    policy = _policy(n=500, d=4, width=0.1)
+    answers = set()
+    for seconds in (0.0, 0.001, 10.0):
+        monkeypatch.setattr(driver, "SLICE", seconds)
+        why = policy.explain(policy.X_.iloc[1], 1 - policy.decide(policy.X_.iloc[1]), node_limit=3000)
+        answers.add((why.status, why.nodes, why.bound, why.distance, tuple(why.context)))
+    assert len(answers) == 1, answers
 
 
 def test_a_time_limit_holds() -> None:

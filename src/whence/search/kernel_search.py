@@ -128,7 +128,9 @@ class KernelFrontier:
 
     def advance(self, nodes: int, cutoff: float) -> Floats | None:
         """Examine at most `nodes` boxes; the nearest context met, once nothing is nearer by more than the gap."""
-        ended = self.search.advance(nodes, cutoff, self.gap, driver.longest(self.question.limits))
+        # Slices follow the clock; they end where the course of the search is decided, so that it does not.
+        boxes = min(nodes, self.milestone - self.nodes)
+        ended = self.search.advance(boxes, cutoff, self.gap, driver.longest(self.question.limits))
         self.proved = max(self.proved, min(self.search.bound, self.search.met_distance, cutoff))
         if not ended:
             self.bound = self.proved
