@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
 from sklearn.tree import DecisionTreeRegressor
+from tests.asking import asking, varied
 from tests.forests import paper_forest
 
 from whence.features import Binary, Categorical, Continuous, Discrete, Feature, Schema
@@ -68,7 +69,7 @@ class Case:
             best = (1.0 + self.within) * costs[int(np.argmin([risk.of(c, weights) for c in costs]))]
             return best if risk.of(costs[self.instead], weights) - risk.of(best, weights) > tau else None
 
-        return Question(
+        return asking(
             space=policy.schema_.space(self.context, self.fixed, self.bounds),
             weights=policy.weights_,
             inputs=policy.input_map_,
@@ -85,7 +86,7 @@ class Case:
 
     def but(self, **changes: Any) -> Case:
         """The same case with other parts."""
-        return replace(self, **changes)
+        return varied(self, **changes)
 
 
 def contexts(rng: np.random.Generator, n: int, kinds: str, spread: bool = False) -> pd.DataFrame:

@@ -6,12 +6,12 @@ Nothing here is shared with the search: features are told apart by the schema's 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from functools import lru_cache
 from itertools import combinations
 from typing import Any
 
 import numpy as np
+from tests.asking import varied
 from tests.cases import Case, OneOf, contexts, schema
 from tests.forests import paper_forest
 from tests.knn_reference import nearest_by_vertices
@@ -34,7 +34,7 @@ def sets_of(case: Case) -> Sets:
     """
     question = case.question()
     before = case.policy.weights_at(case.context)
-    if question.better(before) is None if case.kind == "absolute" else question.holds(before):
+    if question.claim.better(before) is None if case.kind == "absolute" else question.claim.is_satisfied(before):
         return {frozenset(): 0.0}
     if isinstance(question.weights, KNNWeights):
         return _of_neighbours(case, question)
@@ -43,7 +43,9 @@ def sets_of(case: Case) -> Sets:
     weights = question.weights.weights(estimator_rows(question, points))
     found: Sets = {}
     for i in np.flatnonzero(satisfied(question, weights)):
-        if not question.holds(weights[i]) or (case.kind == "absolute" and question.better(weights[i]) is not None):
+        if not question.claim.is_satisfied(weights[i]) or (
+            case.kind == "absolute" and question.claim.better(weights[i]) is not None
+        ):
             continue
         changed = frozenset(names[points[i] != question.space.start].tolist())
         distance = float(np.abs(points[i] - question.space.start) @ question.space.weight)
@@ -53,13 +55,13 @@ def sets_of(case: Case) -> Sets:
 
 def _of_neighbours(case: Case, question: Question) -> Sets:
     names = np.array(case.policy.schema_.feature_of_coordinate())
-    rivals = [question.decision, *(case.policy.Y_.T if case.kind == "absolute" else ())]
+    rivals = [question.claim.decision, *(case.policy.Y_.T if case.kind == "absolute" else ())]
     found: Sets = {}
     every = list(dict.fromkeys(names.tolist()))
     for size in range(1, len(every) + 1):
         for chosen in combinations(every, size):
             space = case.policy.schema_.space(case.context, {*case.fixed} | ({*every} - {*chosen}), case.bounds)
-            distance = nearest_by_vertices(replace(question, space=space), rivals)
+            distance = nearest_by_vertices(varied(question, space=space), rivals)
             if np.isfinite(distance):
                 found[frozenset(chosen)] = distance
     return found

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from tests.asking import varied
 from tests.knn_reference import SLACK, TINY, _choices, _vertices, judge
 from tests.search.test_knn import random_case
 
@@ -54,7 +54,7 @@ def nearest_round(question: Question, rivals: Sequence[Floats], circles: Mapping
     space, estimator = question.space, question.weights
     assert isinstance(estimator, KNNWeights)
     points, k, d = estimator.points_, estimator.k, len(space.start)
-    widest = question.plausible.widest if isinstance(question.plausible, Nearby) else np.inf
+    widest = question.space.plausible.widest if isinstance(question.space.plausible, Nearby) else np.inf
     holds = judge(question, rivals)
 
     def far(contexts: Floats) -> Floats:
@@ -80,7 +80,7 @@ def nearest_round(question: Question, rivals: Sequence[Floats], circles: Mapping
                 width = np.where(highs > lows, highs - lows, 1.0)
                 slope = ((values[1:] - values[0]) / width[:, None]).T
                 here = values[0] - slope @ lows
-                found = _vertices(here, slope, lows, highs, question.separation, widest)
+                found = _vertices(here, slope, lows, highs, question.settings.separation, widest)
                 found = found[((found >= lows - 1e-12) & (found <= highs + 1e-12)).all(axis=1)]
                 contexts = np.tile(filled, (len(found), 1))
                 contexts[:, free] = found
@@ -91,7 +91,7 @@ def nearest_round(question: Question, rivals: Sequence[Floats], circles: Mapping
             distance = far(contexts)
             order = np.argsort(distance, axis=1)
             ranked = np.take_along_axis(distance, order, axis=1)
-            clear = ranked[:, k] - ranked[:, k - 1] >= question.separation - SLACK
+            clear = ranked[:, k] - ranked[:, k - 1] >= question.settings.separation - SLACK
             clear &= ranked[:, k - 1] <= widest + TINY
             for at in np.argsort(extra):
                 if clear[at] and extra[at] < best and holds(np.sort(order[at, :k])):
@@ -114,8 +114,8 @@ def circle_case(seed: int) -> tuple[Question, list[Any], dict[int, float]]:
     plausible = None
     if rng.random() < 0.25:
         plausible = Nearby(before.points_, int(before.k), float(rng.choice([0.3, 0.6, 1.0])), circles)
-    space = replace(space, circles=circles)
-    return replace(question, weights=weights, space=space, plausible=plausible), rivals, circles
+    space = varied(space, circles=circles)
+    return varied(question, weights=weights, space=space, plausible=plausible), rivals, circles
 
 
 def circle_disagreement(seed: int, engine: str = "search") -> str:
@@ -133,6 +133,6 @@ def circle_disagreement(seed: int, engine: str = "search") -> str:
     gaps = [round_gap(weights.points_[:, j], answer.point[j], circles.get(j)) for j in range(len(answer.point))]
     distance = np.sum(gaps, axis=0)
     order = np.argsort(distance)
-    clear = distance[order[weights.k]] - distance[order[weights.k - 1]] >= question.separation - 1e-9
+    clear = distance[order[weights.k]] - distance[order[weights.k - 1]] >= question.settings.separation - 1e-9
     stands = question.space.contains(answer.point) and judge(question, rivals)(order[: weights.k])
     return "" if clear and stands else f"{answer.point} is no explanation"

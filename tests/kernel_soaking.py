@@ -7,10 +7,10 @@ few changes, relations or sets of plans. `kernel_disagreement(seed)` says what i
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from tests.asking import varied
 from tests.knn_reference import _choices
 from tests.search.test_few import any_few, ruled_out
 from tests.search.test_knn import random_case
@@ -86,9 +86,9 @@ def _plain_case(seed: int) -> tuple[Question, list[Any], Any]:
 
     def better(shares: np.ndarray) -> np.ndarray | None:
         best = min(rivals, key=lambda rival: float(rival @ shares))
-        return best if question.alternative @ shares > best @ shares + question.tau else None
+        return best if question.claim.alternative @ shares > best @ shares + question.claim.tau else None
 
-    return replace(question, weights=weights, risk=Expectation(), better=better), rivals, metric
+    return varied(question, weights=weights, risk=Expectation(), better=better), rivals, metric
 
 
 def _related(rng: np.random.Generator, question: Question) -> Relations | None:
@@ -110,26 +110,28 @@ def _related(rng: np.random.Generator, question: Question) -> Relations | None:
 def kernel_case(seed: int) -> tuple[Question, list[Any], Any, list[Any]]:
     question, rivals, metric = _plain_case(seed)
     if seed % 3 == 0:
-        return question, rivals, metric, [question.alternative]
+        return question, rivals, metric, [question.claim.alternative]
     rng = np.random.default_rng([seed, 21])
-    risk: Any = CVaR(float(rng.choice([0.3, 0.6, 0.9]))) if rng.random() < 0.6 else question.risk
-    plans = [question.alternative]
+    risk: Any = CVaR(float(rng.choice([0.3, 0.6, 0.9]))) if rng.random() < 0.6 else question.claim.risk
+    plans = [question.claim.alternative]
     if rng.random() < 0.3:
-        plans = [question.alternative, *(rng.random(question.alternative.size) for _ in range(2))]
+        plans = [question.claim.alternative, *(rng.random(question.claim.alternative.size) for _ in range(2))]
     few = any_few(rng, question) if rng.random() < 0.4 else None
-    space = replace(question.space, relations=_related(rng, question) if rng.random() < 0.4 else None)
+    space = varied(question.space, relations=_related(rng, question) if rng.random() < 0.4 else None)
 
     def best(of: list[Any], shares: np.ndarray) -> Any:
         return min(of, key=lambda plan: risk.of(plan, shares))
 
     def better(shares: np.ndarray) -> np.ndarray | None:
         rival = best(rivals, shares)
-        return rival if risk.of(question.alternative, shares) > risk.of(rival, shares) + question.tau else None
+        return (
+            rival if risk.of(question.claim.alternative, shares) > risk.of(rival, shares) + question.claim.tau else None
+        )
 
-    asked = replace(question, risk=risk, few=few, space=space, better=better)
+    asked = varied(question, risk=risk, few=few, space=space, better=better)
     if len(plans) > 1:
         rows = np.array(plans)
-        asked = replace(
+        asked = varied(
             asked,
             plans=Plans(lambda shares: best(plans, shares), lambda most: rows, lambda shares: best(rivals, shares)),
         )
@@ -143,12 +145,14 @@ def _excess(question: Question, rivals: list[Any], plans: list[Any], metric: Any
     values = _values(weights, metric, weights.points_, contexts)
     total = values.sum(axis=1)
     share = values / np.maximum(total, 1e-300)[:, None]
-    mine = np.min([risk_of(plan, share, question.risk) for plan in plans], axis=0)
-    excess = mine - np.min([risk_of(rival, share, question.risk) for rival in rivals], axis=0) - question.tau
+    mine = np.min([risk_of(plan, share, question.claim.risk) for plan in plans], axis=0)
+    excess = (
+        mine - np.min([risk_of(rival, share, question.claim.risk) for rival in rivals], axis=0) - question.claim.tau
+    )
     if weights.kernel != "gaussian":
         excess = np.where(total >= 1e-3, excess, np.inf)
-    if question.few is not None:
-        excess = np.where(ruled_out(question, question.few, contexts), np.inf, excess)
+    if question.space.few is not None:
+        excess = np.where(ruled_out(question, question.space.few, contexts), np.inf, excess)
     relations = question.space.relations
     if relations is not None:
         kept = np.all([tree.keeps(contexts) for tree in relations.trees], axis=0) if relations.trees else True
@@ -187,10 +191,10 @@ def judged_by_grid(
 def kernel_disagreement(seed: int) -> str:
     """What is wrong with the answer to the question of `seed`; empty where nothing is."""
     question, rivals, metric, plans = kernel_case(seed)
-    contexts = grid_of_contexts(replace(question, space=replace(question.space, relations=None)))
+    contexts = grid_of_contexts(varied(question, space=varied(question.space, relations=None)))
     return judged_by_grid(
         question,
-        explain(question) if question.plans is None else explain_sets(question),
+        explain(question) if question.claim.plans is None else explain_sets(question),
         contexts,
         np.abs(contexts - question.space.start) @ question.space.weight,
         lambda rows: _excess(question, rivals, plans, metric, rows),

@@ -47,27 +47,29 @@ def judge(
 
     def holds(members: NDArray[np.int64]) -> bool:
         if mass is not None:
-            cost = np.average(question.alternative[members], weights=mass[members])
-            return all(cost <= np.average(rival[members], weights=mass[members]) + question.tau for rival in rivals)
-        cost = risk_over(question.alternative[members], question.risk)
-        if any(cost > risk_over(rival[members], question.risk) + question.tau for rival in rivals):
+            cost = np.average(question.claim.alternative[members], weights=mass[members])
+            return all(
+                cost <= np.average(rival[members], weights=mass[members]) + question.claim.tau for rival in rivals
+            )
+        cost = risk_over(question.claim.alternative[members], question.claim.risk)
+        if any(cost > risk_over(rival[members], question.claim.risk) + question.claim.tau for rival in rivals):
             return False
         # By standard errors, the decision counts, and of all others the best plan there.
-        best = min(rivals, key=lambda rival: risk_over(rival[members], question.risk))
-        return all(_doubtful(question, members, rival) <= question.tau for rival in (rivals[0], best))
+        best = min(rivals, key=lambda rival: risk_over(rival[members], question.claim.risk))
+        return all(_doubtful(question, members, rival) <= question.claim.tau for rival in (rivals[0], best))
 
     return holds
 
 
 def _doubtful(question: Question, members: NDArray[np.int64], rival: Floats) -> float:
     """By how much the alternative loses to a rival over these observations, with as many standard errors as asked."""
-    if question.confidence == 0.0 or len(members) == 1:
+    if question.claim.confidence == 0.0 or len(members) == 1:
         return -np.inf
-    mine, others = (_said(costs[members], question.risk) for costs in (question.alternative, rival))
+    mine, others = (_said(costs[members], question.claim.risk) for costs in (question.claim.alternative, rival))
     gaps = [a - b for a, b in zip(mine, others, strict=True)]
     mean = sum(gaps) / len(gaps)
     variance = sum((gap - mean) ** 2 for gap in gaps) / (len(gaps) - 1)
-    return mean + question.confidence * float(np.sqrt(variance / len(gaps)))
+    return mean + question.claim.confidence * float(np.sqrt(variance / len(gaps)))
 
 
 def _said(costs: Floats, risk: Any) -> list[float]:
@@ -178,7 +180,7 @@ def nearest_by_vertices(question: Question, rivals: Sequence[Floats], mass: Floa
     space, estimator = question.space, question.weights
     assert isinstance(estimator, KNNWeights)
     points, k = estimator.points_, estimator.k
-    widest = question.plausible.widest if isinstance(question.plausible, Nearby) else np.inf
+    widest = question.space.plausible.widest if isinstance(question.space.plausible, Nearby) else np.inf
     holds = judge(question, rivals, mass)
     known: dict[bytes, bool] = {}
     free, fillings = _choices(question)
@@ -194,7 +196,7 @@ def nearest_by_vertices(question: Question, rivals: Sequence[Floats], mass: Floa
             else:
                 sign = np.where(points[:, free] <= lows, 1.0, -1.0)
                 here = base - (sign * points[:, free]).sum(axis=1)
-                candidates = _vertices(here, sign, lows, highs, question.separation, widest)
+                candidates = _vertices(here, sign, lows, highs, question.settings.separation, widest)
                 candidates = candidates[((candidates >= lows - 1e-12) & (candidates <= highs + 1e-12)).all(axis=1)]
             extra = np.full(len(candidates), least)
             for place, j in enumerate(free):
@@ -205,7 +207,7 @@ def nearest_by_vertices(question: Question, rivals: Sequence[Floats], mass: Floa
             distance = base + np.abs(candidates[:, None, :] - points[None, :, free]).sum(axis=2)
             order = np.argsort(distance, axis=1)
             ranked = np.take_along_axis(distance, order, axis=1)
-            clear = ranked[:, k] - ranked[:, k - 1] >= question.separation - SLACK
+            clear = ranked[:, k] - ranked[:, k - 1] >= question.settings.separation - SLACK
             clear &= ranked[:, k - 1] <= widest + TINY
             for at in np.argsort(extra):
                 if clear[at] and extra[at] < best:
@@ -230,7 +232,7 @@ def nearest_by_milp(question: Question, rivals: Sequence[Floats]) -> float:
     """
     space, estimator = question.space, question.weights
     assert isinstance(estimator, KNNWeights)
-    assert isinstance(question.risk, Expectation)
+    assert isinstance(question.claim.risk, Expectation)
     points, k = estimator.points_, estimator.k
     n, d = points.shape
     x, e, s, r = np.arange(d), d + np.arange(d), 2 * d + np.arange(n), 2 * d + n
@@ -242,7 +244,7 @@ def nearest_by_milp(question: Question, rivals: Sequence[Floats]) -> float:
     high[s] = 1.0
     high[b] = 1.0
     big = np.maximum(np.abs(points - low[x]), np.abs(points - high[x]))
-    reach = float(big.sum(axis=1).max()) + question.separation
+    reach = float(big.sum(axis=1).max()) + question.settings.separation
     high[r] = reach
     rows: list[tuple[dict[int, float], float]] = []
     for j in range(d):
@@ -257,9 +259,9 @@ def nearest_by_milp(question: Question, rivals: Sequence[Floats]) -> float:
             rows.append(({t[i, j]: 1.0, x[j]: 1.0, b[i, j]: -2.0 * big[i, j]}, p))
         total_distance = {int(c): 1.0 for c in t[i]}
         rows.append(({**total_distance, r: -1.0, s[i]: 2 * reach}, 2 * reach))
-        rows.append(({**dict.fromkeys(total_distance, -1.0), r: 1.0, s[i]: -2 * reach}, -question.separation))
+        rows.append(({**dict.fromkeys(total_distance, -1.0), r: 1.0, s[i]: -2 * reach}, -question.settings.separation))
     for rival in rivals:
-        rows.append(({int(s[i]): question.alternative[i] - rival[i] for i in range(n)}, k * question.tau))
+        rows.append(({int(s[i]): question.claim.alternative[i] - rival[i] for i in range(n)}, k * question.claim.tau))
     matrix = np.zeros((len(rows) + 1, total))
     for at, (row, _) in enumerate(rows):
         for column, value in row.items():

@@ -112,7 +112,7 @@ def nearest_by_lines(question: Question, rivals: Sequence[Floats], metric: Any, 
             if free:
                 marks = [np.array([a, b, space.start[j]]) for (a, b), j in zip(cell, free, strict=True)]
                 linear = _Linear(far, filled, free, low, high) if not sums else _InCell(far, filled, free, low, high)
-                found = _vertices(linear, marks, question.separation)
+                found = _vertices(linear, marks, question.settings.separation)
                 found = found[((found >= low - 1e-9) & (found <= high + 1e-9)).all(axis=1)].clip(low, high)
             else:
                 found = np.empty((1, 0))
@@ -124,7 +124,7 @@ def nearest_by_lines(question: Question, rivals: Sequence[Floats], metric: Any, 
                 point[free] = found[at]
                 distance = far(point)
                 order = np.argsort(distance, kind="stable")
-                if distance[order[k]] - distance[order[k - 1]] < question.separation - SLACK:
+                if distance[order[k]] - distance[order[k - 1]] < question.settings.separation - SLACK:
                     continue
                 members = np.sort(order[:k])
                 if known.setdefault(members.tobytes(), holds(members)):

@@ -65,8 +65,8 @@ def metric_disagreement(case: Case, metric: Any, scaled: bool) -> str:
     """What is wrong with the answer; empty where nothing is."""
     question = case.question()
     before = case.policy.weights_at(case.context)
-    rivals = [question.decision, *(case.policy.Y_.T if case.kind == "absolute" else ())]
-    if question.better(before) is None if case.kind == "absolute" else question.holds(before):
+    rivals = [question.claim.decision, *(case.policy.Y_.T if case.kind == "absolute" else ())]
+    if question.claim.better(before) is None if case.kind == "absolute" else question.claim.is_satisfied(before):
         wanted = 0.0
     else:
         wanted = nearest_by_lines(question, rivals, metric, scaled)

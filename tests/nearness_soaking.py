@@ -6,10 +6,10 @@ The weights are written out here once more.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from tests.asking import varied
 from tests.circle_reference import round_gap
 from tests.kernel_soaking import grid_of_contexts, judged_by_grid, risk_of
 from tests.search.test_knn import random_case
@@ -49,7 +49,7 @@ def nearness_excess(
         # The separation is in units of the column with the largest range, as the metric measures it.
         unit = float((np.sqrt(np.diag(metric)) * np.ptp(weights.points_, axis=0)).max()) or 1.0
     apart = (ranked / unit) ** 2 if squared else ranked
-    clear = apart[:, k] - apart[:, k - 1] >= question.separation
+    clear = apart[:, k] - apart[:, k - 1] >= question.settings.separation
     share = np.zeros_like(far)
     with np.errstate(divide="ignore"):
         inverse = 1.0 / ranked[:, :k]
@@ -58,8 +58,8 @@ def nearness_excess(
     if weights.mass_ is not None:
         inverse = inverse * weights.mass_[order[:, :k]]
     np.put_along_axis(share, order[:, :k], inverse / inverse.sum(axis=1, keepdims=True), axis=1)
-    mine = risk_of(question.alternative, share, question.risk)
-    worst = np.max([mine - risk_of(rival, share, question.risk) for rival in rivals], axis=0) - question.tau
+    mine = risk_of(question.claim.alternative, share, question.claim.risk)
+    worst = np.max([mine - risk_of(rival, share, question.claim.risk) for rival in rivals], axis=0) - question.claim.tau
     return np.where(clear, worst, np.inf)
 
 
@@ -78,16 +78,18 @@ def nearness_case(seed: int) -> tuple[Question, list[Any], Any, Circles]:
     if metric is not None and isinstance(metric, str) and metric == "l1" and rng.random() < 0.3:
         circles = {0: 1.25} if space.group[0] < 0 else {}
         weights.take_circles(circles)
-        space = replace(space, circles=circles)
-    risk = question.risk
+        space = varied(space, circles=circles)
+    risk = question.claim.risk
     mass = rng.random(len(points)) + 0.1 if isinstance(risk, Expectation) and rng.random() < 0.2 else None
     weights.fit(points, sample_weight=mass)
 
     def better(shares: np.ndarray) -> np.ndarray | None:
         best = min(rivals, key=lambda rival: risk.of(rival, shares))
-        return best if risk.of(question.alternative, shares) > risk.of(best, shares) + question.tau else None
+        return (
+            best if risk.of(question.claim.alternative, shares) > risk.of(best, shares) + question.claim.tau else None
+        )
 
-    return replace(question, weights=weights, space=space, better=better), rivals, metric, circles
+    return varied(question, weights=weights, space=space, better=better), rivals, metric, circles
 
 
 def _contexts(question: Question, rng: np.random.Generator) -> np.ndarray:

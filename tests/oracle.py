@@ -38,7 +38,9 @@ def nearest(question: Question) -> Nearest | None:
     holds = np.flatnonzero(satisfied(question, weights))
     for i in holds:
         # The array formula only sorts out the hopeless; the word on a cell is the risk measure's own.
-        if question.holds(weights[i]) and (question.kind == "relative" or question.better(weights[i]) is None):
+        if question.claim.is_satisfied(weights[i]) and (
+            question.claim.kind == "relative" or question.claim.better(weights[i]) is None
+        ):
             return Nearest(float(distance[i]), points[i], len(points))
     return None
 
@@ -52,7 +54,7 @@ def nearest_by_costs(question: Question, risk: Risk, costs: np.ndarray, rivals: 
     distance = np.abs(points - question.space.start) @ question.space.weight
     for i in np.argsort(distance, kind="stable"):
         weights = question.weights.weights(estimator_rows(question, points[i : i + 1]))[0]
-        limit = min(risk.of(rival, weights) for rival in rivals) * (1.0 + question.within) + question.tau
+        limit = min(risk.of(rival, weights) for rival in rivals) * (1.0 + question.claim.within) + question.claim.tau
         if risk.of(costs, weights) <= limit:
             return Nearest(float(distance[i]), points[i], len(points))
     return None
@@ -66,10 +68,10 @@ def estimator_rows(question: Question, points: np.ndarray) -> np.ndarray:
 
 def satisfied(question: Question, weights: np.ndarray) -> np.ndarray:
     """For every row of weights, whether the relative criterion may hold, with a hair of slack for rounding."""
-    alternative = risk_of_rows(question.risk, question.alternative, weights)
-    decision = risk_of_rows(question.risk, (1.0 + question.within) * question.decision, weights)
+    alternative = risk_of_rows(question.claim.risk, question.claim.alternative, weights)
+    decision = risk_of_rows(question.claim.risk, (1.0 + question.claim.within) * question.claim.decision, weights)
     slack = 1e-9 * (1.0 + np.abs(decision))
-    return alternative <= decision + question.tau + slack
+    return alternative <= decision + question.claim.tau + slack
 
 
 def risk_of_rows(risk: Risk, costs: np.ndarray, weights: np.ndarray) -> np.ndarray:

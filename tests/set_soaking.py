@@ -13,6 +13,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import pandas as pd
+from tests.asking import asking
 from tests.cases import OneOf, forest, schema
 from tests.oracle import MOST_CELLS, cells, estimator_rows
 from tests.soaking import EXACT, MONEY, OUTSIDE, RISKS, costs, initial, restrictions, table
@@ -185,7 +186,7 @@ def question_of(case: SetCase) -> Question:
     among = policy.problem if case.instead is None else case.instead.named(policy.outcome_names_)
     best = policy.problem.costs(among.solve(policy.Y_, before, policy.risk_), policy.Y_)
     decided = policy.decision(case.context).costs
-    return Question(
+    return asking(
         space=policy.schema_.space(case.context, case.fixed, case.bounds),
         weights=policy.weights_,
         inputs=policy.input_map_,
@@ -202,7 +203,7 @@ def question_of(case: SetCase) -> Question:
 
 def holds(case: SetCase, question: Question, weights: np.ndarray) -> bool:
     """Whether some plan of the set is as good as asked for under these weights."""
-    risk, decided = question.risk, question.risk.of(question.decision, weights)
+    risk, decided = question.claim.risk, question.claim.risk.of(question.claim.decision, weights)
     if isinstance(case.policy.problem, Newsvendor) and risk.tail is not None:
         # The best quantities under CVaR need not be demands: the problem's own word, which its tests judge.
         among = case.policy.problem if case.instead is None else case.instead
@@ -217,11 +218,11 @@ def holds(case: SetCase, question: Question, weights: np.ndarray) -> bool:
         limit = (1.0 + case.within) * all_best
         limit = min(limit, (1.0 + case.within) * decided)
     elif case.instead is None:
-        strictly = max(2.0 * question.tau, 1e-9 * float(np.abs(question.decision).max()))
+        strictly = max(2.0 * question.claim.tau, 1e-9 * float(np.abs(question.claim.decision).max()))
         limit = decided / (1.0 + case.margin) - strictly
     else:
         limit = (1.0 - case.margin) * decided
-    return best <= limit + question.tau
+    return best <= limit + question.claim.tau
 
 
 def set_truth(case: SetCase, question: Question) -> float | None:

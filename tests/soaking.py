@@ -178,10 +178,10 @@ def neighbour_case(seed: int) -> Case:
 def truth(case: Case, question: Question) -> float | None:
     """The nearest distance by brute force, infinite for none; None where there is too much to look at."""
     before = case.policy.weights_at(case.context)
-    if question.better(before) is None if case.kind == "absolute" else question.holds(before):
+    if question.claim.better(before) is None if case.kind == "absolute" else question.claim.is_satisfied(before):
         return 0.0
     if isinstance(question.weights, KNNWeights):
-        rivals = [question.decision, *(case.policy.Y_.T if case.kind == "absolute" else ())]
+        rivals = [question.claim.decision, *(case.policy.Y_.T if case.kind == "absolute" else ())]
         return nearest_by_vertices(question, rivals)
     try:
         found = nearest(question)

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import sys
 from contextlib import ExitStack
-from dataclasses import replace
 from typing import Any
 from unittest import mock
 
 import numpy as np
+from tests.asking import varied
 from tests.context_cases import TooMany
 from tests.oracle import MOST_CELLS
 from tests.search.holding import Cells, all_cells, excess, nearest_between
@@ -82,7 +82,7 @@ def _small(question: Question) -> Cells:
 
 def _between(case: SetCase, question: Question, at: Cells, kappa: float) -> tuple[float, float]:
     """The nearest distance, from below and from above where ties and rounding decide."""
-    risk, policy = question.risk, case.policy
+    risk, policy = question.claim.risk, case.policy
     among = policy.problem if case.instead is None else case.instead.named(policy.outcome_names_)
     weights = at.members.mean(axis=1)
     largest = float(max(np.abs(case.rows).max(), np.abs(case.everything).max()))
@@ -117,13 +117,13 @@ def _between(case: SetCase, question: Question, at: Cells, kappa: float) -> tupl
         chosen = [costs(among.solve(policy.Y_, own, risk))] if listed is None else [costs(plan) for plan in listed]
         worst = [max(float(over(row, rival, cell)[0]) for rival in rivals) for row in chosen]
         low[i] = high[i] = min(worst)
-    maybe, _ = nearest_between(at.distance, low, question.tau, hair)
-    _, surely = nearest_between(at.distance, high, question.tau, hair)
+    maybe, _ = nearest_between(at.distance, low, question.claim.tau, hair)
+    _, surely = nearest_between(at.distance, high, question.claim.tau, hair)
     return maybe, surely
 
 
 def _about(question: Question, row: np.ndarray) -> Question:
-    return replace(question, alternative=row)
+    return varied(question, alternative=row)
 
 
 def _outside(case: SetCase, costs: Any) -> list[np.ndarray]:

@@ -29,7 +29,7 @@ class Nothing(Engine):
 
     def check(self, question: Question) -> None:
         """Refuse to be impolite."""
-        if question.options.get("politely") is False:
+        if question.settings.options.get("politely") is False:
             raise InputError("'politely' must be True.", parameter="politely")
 
     def answer(self, question: Question) -> Answer:

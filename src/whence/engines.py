@@ -175,7 +175,7 @@ def has_part(weights: Weights, engine: str) -> bool:
 def check_reliance(question: Question) -> None:
     """Refuse to ask weights by how much they agree, or for usual contexts, where no search knows that of them."""
     weights = question.weights
-    if question.confidence and not weights.knows_spread(question.risk.tail):
+    if question.claim.confidence and not weights.knows_spread(question.claim.risk.tail):
         if weights.counts is not None:
             what = "must be 0 for neighbours that were fitted with a 'sample_weight'"
         elif isinstance(weights, KNNWeights) and weights.by_distance:
@@ -185,13 +185,13 @@ def check_reliance(question: Question) -> None:
         else:
             what = "needs weights made of trees or of neighbours"
         raise InputError(f"'confidence' {what}. Got {type(weights).__name__} instead.", parameter="confidence")
-    if weights.counts is not None and question.risk.tail is not None and not weights.per_tree_known:
+    if weights.counts is not None and question.claim.risk.tail is not None and not weights.per_tree_known:
         raise InputError(
             "'sample_weight' must be left out in 'fit' to explain decisions under CVaR by neighbours: no search knows "
             "the tail of neighbours that do not count alike.",
             parameter="sample_weight",
         )
-    if isinstance(question.plausible, Isolation) and not weights.per_tree_known:
+    if isinstance(question.space.plausible, Isolation) and not weights.per_tree_known:
         raise InputError(
             "'plausible' needs weights made of trees, or of neighbours in the L1 norm of the coordinates. "
             f"Got {_called(weights)} instead.",
@@ -206,7 +206,7 @@ def check_pooled(question: Question, engine: str) -> None:
             f"'engine' must be {AUTO!r} where the leaves of trees are pooled. Got {engine!r} instead.",
             parameter="engine",
         )
-    if question.weights.pooled and question.plans is not None:
+    if question.weights.pooled and question.claim.plans is not None:
         raise InputError(
             "'instead' must be one plan where the leaves of trees are pooled. Got a set of plans instead.",
             parameter="instead",

@@ -1,7 +1,7 @@
 """The question an engine answers, in coordinates and cost vectors, and the answer it gives.
 
 Engines know nothing of problems, files or printing: a question holds where to look, the fitted weights,
-what the two plans cost under each past observation, and a way to ask for a better plan.
+the claim that must hold there, when to stop and how to search.
 """
 
 from __future__ import annotations
@@ -16,13 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from whence.claims.sets import Plans
-from whence.features.space import Few, Space
+from whence.claims.plans import PlanBeats
+from whence.features.space import Space
 from whence.problems._minimise import check_time, until
-from whence.risk import Risk
-from whence.util.aliases import Floats, Kind, Status
+from whence.settings import SearchSettings
+from whence.util.aliases import Floats, Status
 from whence.weights import InputMap, Weights
-from whence.weights.plausibility import Isolation, Nearby
 
 __all__ = ["Answer", "Limits", "Progress", "Question", "nearest_of"]
 
@@ -131,58 +130,24 @@ class Limits:
 
 @dataclass(frozen=True)
 class Question:
-    """One explanation problem.
+    """One explanation problem: where is the nearest context at which a claim holds?
 
     Attributes
     ----------
     space : Space
         The initial context, where to look, and the distance.
     weights : Weights
-        The fitted weights.
+        The predictor: what it says at a context is what the claim is judged by.
     inputs : InputMap
         From coordinates to what the weights' estimator sees.
-    alternative, decision : ndarray of shape (n,)
-        Cost of either plan under each past observation: what the policy's risk counts it for (`Risk.values`).
-    risk : Risk
-        What is taken of these costs: their mean, or the mean of their worst share (``risk.tail``).
-    kind : {"relative", "absolute"}
-        What is asked.
-    tau : float
-        Tolerance on costs, the same for pruning, cuts and tests.
-    separation : float
-        Least gap between the k-th and (k+1)-th neighbour distance.
-    better : callable
-        For absolute questions: given weights, the sample costs of a plan that beats the alternative by more
-        than `tau`, times ``1 + within``, or None where the alternative is as good as asked for.
+    claim : PlanBeats
+        What must hold at a context.
     limits : Limits
         When to stop.
-    options : dict
-        What only some engines understand.
-    within : float
-        For absolute questions: by which share of the best plan's cost the alternative may cost more.
-    allowance : float
-        For absolute questions: by which amount the alternative may cost more than the best plan. `alternative` holds
-        the costs less this amount, so that no engine has to know of it.
-    best : callable, optional
-        For absolute questions: given weights, the sample costs of the best plan, times ``1 + within``.
-    margin : pair of float
-        By which share of the decision's cost, and by which amount, the alternative must cost less than the decision.
-    confidence : float
-        By how many standard errors over the trees of a forest, or over the neighbours, the alternative must be better.
-        `better` is then `best`.
-    plausible : Isolation or Nearby, optional
-        Which contexts look enough like past ones to count.
+    settings : SearchSettings
+        How to search.
     memo : dict
         What an engine may keep for the same question with another confidence.
-    threads : int, optional
-        Threads that may work on the question; what an engine takes by itself where left out.
-    linear : callable, optional
-        Gives, where plans form a polytope and costs are linear, that polytope, the cost vectors of the past
-        observations, and the alternative as a vector; None where it is not so.
-    few : Few, optional
-        How many features may change, and which never together.
-    plans : Plans, optional
-        A set of plans, at least one of which must be better; `alternative` is then the best of them at the start.
     nearer_than : float
         Only contexts at less than this distance are of interest: "none" says that there is none of those.
     """
@@ -190,61 +155,36 @@ class Question:
     space: Space
     weights: Weights
     inputs: InputMap
-    alternative: Floats
-    decision: Floats
-    risk: Risk
-    kind: Kind
-    tau: float
-    separation: float
-    better: Callable[[Floats], Floats | None]
-    limits: Limits
-    options: dict[str, Any] = field(default_factory=dict)
-    within: float = 0.0
-    allowance: float = 0.0
-    best: Callable[[Floats], Floats] | None = None
-    margin: tuple[float, float] = (0.0, 0.0)
-    confidence: float = 0.0
-    plausible: Isolation | Nearby | None = None
+    claim: PlanBeats
+    limits: Limits = field(default_factory=Limits)
+    settings: SearchSettings = field(default_factory=SearchSettings)
     memo: dict[str, Any] = field(default_factory=dict)
-    threads: int | None = None
-    linear: Callable[[], tuple[Any, Floats, Floats] | None] | None = None
-    few: Few | None = None
-    plans: Plans | None = None
     nearer_than: float = np.inf
 
-    @property
-    def rival_decision(self) -> Floats:
-        """What the alternative must not cost more than, under each past observation.
-
-        That is what the decision costs there, times ``1 + within``, or less the margin: a risk of costs that are all
-        scaled, or all lowered by one amount, is scaled and lowered as they are.
-        """
-        share, amount = self.margin
-        if share or amount:
-            return (1.0 - share) * self.decision - amount
-        return self.decision if self.within == 0.0 else (1.0 + self.within) * self.decision
-
-    @property
-    def size(self) -> float:
-        """How large costs are: the largest of either plan."""
-        return max(float(np.abs(self.alternative).max()), float(np.abs(self.rival_decision).max()))
-
-    @property
-    def hopeless(self) -> bool:
-        """Whether the alternative costs more than the decision under every past observation."""
-        return bool((self.alternative - self.rival_decision > self.tau).all())
-
     def with_time(self, seconds: float | None) -> Question:
-        """The same question with a clock of its own."""
+        """Return the same question with a clock of its own."""
         limits = Limits(seconds, None, self.limits.on_progress, self.limits.memory_limit)
         return replace(self, limits=limits)
 
-    def holds(self, weights: Floats) -> bool:
-        """Whether the alternative costs no more than the decision here, `within` and `margin` included."""
-        return self.risk.of(self.alternative, weights) <= self.risk.of(self.rival_decision, weights) + self.tau
+    def claiming(self, **changes: Any) -> Question:
+        """Return the question about the same claim but for these of its parts."""
+        return replace(self, claim=replace(self.claim, **changes))
+
+    def relative(self) -> Question:
+        """Return the question about the claim against the decision alone."""
+        return replace(self, claim=self.claim.relative())
+
+    def refuted_by(self, better: Callable[[Floats], Floats | None]) -> Question:
+        """Return the question about a claim that only those plans refute which `better` names."""
+        return replace(self, claim=self.claim.refuted_by(better))
+
+    def in_space(self, space: Space) -> Question:
+        """Return the question in another space, with the same limit on changes and as plausible contexts."""
+        own = self.space
+        return replace(self, space=replace(space, few=own.few, plausible=own.plausible))
 
     def rival(self, weights: Floats) -> Floats | None:
-        """What `better` says, for as long as the limits allow.
+        """Return what refutes the claim at a context with these weights, for as long as the limits allow.
 
         Raises
         ------
@@ -254,7 +194,7 @@ class Question:
         limits, began = self.limits, time.perf_counter()
         with until(began + limits.remaining):
             check_time()
-            found = self.better(weights)
+            found: Floats | None = self.claim.rival(weights)
         limits.reserve = max(limits.reserve, time.perf_counter() - began)
         return found
 

@@ -33,7 +33,7 @@ class Scene:
         self.question, self.kept, self.rivals = question, kept, rivals
         self.grid = kept.grid
         self.located = locate(question, kept)
-        self.tau = float(question.tau)
+        self.tau = float(question.claim.tau)
         self.criterion = self.new_criterion()
 
     def new_criterion(self) -> _core.Criterion:
@@ -95,8 +95,8 @@ class Scene:
     def excess(self) -> Floats:
         """By how much the alternative's risk exceeds the lowest of the rivals', at every cell."""
         weights = self.question.weights.weights(estimator_rows(self.question, self.points))
-        of = self.question.risk.of
-        return np.array([of(self.question.alternative, w) - min(of(r, w) for r in self.rivals) for w in weights])
+        of = self.question.claim.risk.of
+        return np.array([of(self.question.claim.alternative, w) - min(of(r, w) for r in self.rivals) for w in weights])
 
     @property
     def surely(self) -> Bools:
@@ -128,10 +128,10 @@ def scenes(count: int, first: int = 0, *, tail: bool | None = None) -> Iterator[
         case = cases(seed, 1)[0]
         seed += 1
         question = case.question()
-        if tail is not None and tail == (1.0 - getattr(question.risk, "alpha", 0.0) == 1.0):
+        if tail is not None and tail == (1.0 - getattr(question.claim.risk, "alpha", 0.0) == 1.0):
             continue
         costs = case.policy.Y_.T
-        rivals = [question.decision] + ([np.ascontiguousarray(costs[-1])] if seed % 2 else [])
+        rivals = [question.claim.decision] + ([np.ascontiguousarray(costs[-1])] if seed % 2 else [])
         scene = Scene(question, rivals)
         if np.prod([float(len(a)) for a in scene.allowed]) <= MOST_CELLS:
             count -= 1

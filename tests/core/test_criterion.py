@@ -56,7 +56,7 @@ def test_the_bound_of_expected_costs_is_the_sum_of_the_least_values() -> None:
     rng = np.random.default_rng(2)
     several = 0
     for scene in scenes(60, 200, tail=False):
-        values = [leaf_means(scene.kept, scene.question.alternative - rival) for rival in scene.rivals]
+        values = [leaf_means(scene.kept, scene.question.claim.alternative - rival) for rival in scene.rivals]
         trees = tree_of_leaves(scene)
         for box in scene.random_boxes(rng, 6):
             open_ = opened(scene, box)
@@ -79,7 +79,7 @@ def direct_value(scene: Scene, costs: np.ndarray, leaf: int, eta: float) -> floa
     """(eta + mean excess over eta / tail) / trees of a leaf, by the definition."""
     first, size = scene.kept.first[leaf], scene.kept.size[leaf]
     own = costs[scene.kept.samples.ravel()[first : first + size]]
-    tail = 1.0 - scene.question.risk.alpha
+    tail = 1.0 - scene.question.claim.risk.alpha
     return float(eta + np.maximum(own - eta, 0.0).mean() / tail) / scene.grid.trees
 
 
@@ -90,7 +90,7 @@ def test_values_and_counts_of_a_leaf_follow_their_definitions(limit: int, monkey
     for scene in scenes(12, 300, tail=True):
         criterion = scene.new_criterion()
         assert isinstance(criterion, _core.TailCriterion)
-        for plan, costs in enumerate([scene.question.alternative, *scene.rivals]):
+        for plan, costs in enumerate([scene.question.claim.alternative, *scene.rivals]):
             etas = criteria.distinct(costs)[0]
             for leaf in range(scene.grid.leaves):
                 first, size = scene.kept.first[leaf], scene.kept.size[leaf]

@@ -87,7 +87,7 @@ def test_the_sharpest_face_lifts_both_halves_most() -> None:
     for scene, open_ in bounded_boxes(4, 60, 300):
         if isinstance(scene.criterion, _core.TailCriterion):
             continue
-        values = leaf_means(scene.kept, scene.question.alternative - scene.rivals[open_.worst])
+        values = leaf_means(scene.kept, scene.question.claim.alternative - scene.rivals[open_.worst])
         face = _core.Faces(scene.located).sharpest(open_, scene.criterion)
         leaves, trees = open_.reach.leaves, tree_of_leaves(scene)
         paths = [{j: (low, high) for j, low, high in scene.grid.path(int(leaf)).tolist()} for leaf in leaves]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from tests.asking import varied
 from tests.core.forest_cells import ForestScene, forest_scene, scenes
 from tests.oracle import cells as oracle_cells
 
@@ -100,7 +99,7 @@ def test_a_feature_with_no_category_or_with_two_allows_nothing(count: int) -> No
     space = scene.question.space
     category = space.group >= 0
     value = np.where(category & (np.cumsum(category) <= count), 0.5, 0.0)
-    impossible = replace(
+    impossible = varied(
         space,
         start=np.where(category, value, space.start),
         lower=np.where(category, value, space.lower),
@@ -108,7 +107,7 @@ def test_a_feature_with_no_category_or_with_two_allows_nothing(count: int) -> No
         levels=tuple(value[[j]] if category[j] else levels for j, levels in enumerate(space.levels)),
     )
     with pytest.raises(ValueError, match="allows nothing"):
-        Box(locate(replace(scene.question, space=impossible), scene.kept))
+        Box(locate(varied(scene.question, space=impossible), scene.kept))
 
 
 def test_the_projection_is_the_nearest_cell() -> None:

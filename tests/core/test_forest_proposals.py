@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from tests.asking import varied
 from tests.core.forest_cells import ForestScene, Ints, Mask, forest_scene, scenes
 
 from whence._core import Proposals
@@ -204,9 +203,7 @@ def test_past_contexts_become_allowed_cells() -> None:
             on = np.array([len(scene.columns[j]) - 1 for j in members])
             past[:, members] = np.where(rng.integers(0, members.size, 40)[:, None] == np.arange(members.size), on, 0)
         levels = tuple(np.zeros(1) if banned[j] else levels for j, levels in enumerate(space.levels))
-        question = replace(
-            scene.question, space=replace(space, levels=levels, upper=np.where(banned, 0.0, space.upper))
-        )
+        question = varied(scene.question, space=varied(space, levels=levels, upper=np.where(banned, 0.0, space.upper)))
         starts = nearest_first(scene.kept, locate(question, scene.kept), past)
         allowed = {row.tobytes() for row in scene.cells[~(scene.cells[:, banned] > 0).any(axis=1)]}
         assert all(row.tobytes() in allowed for row in starts)

@@ -118,9 +118,9 @@ def test_other_threads_go_on_while_it_searches() -> None:
     kept = grid_of(question)
     assert kept is not None
     criterion = criterion_of(question, kept)
-    add_rival(criterion, question, kept, question.decision)
+    add_rival(criterion, question, kept, question.claim.decision)
     located = locate(question, kept)
-    running = _core.ForestSearch(located, criterion, float(question.tau))
+    running = _core.ForestSearch(located, criterion, float(question.claim.tau))
     counted, stop = [0], threading.Event()
 
     def count() -> None:

@@ -12,7 +12,9 @@ from whence.search.forest.grid import leaf_means
 
 def worth_of(scene: Scene) -> Floats:
     """What every leaf adds to the excess of the alternative over the decision."""
-    return leaf_means(scene.kept, scene.question.alternative) - leaf_means(scene.kept, scene.question.decision)
+    return leaf_means(scene.kept, scene.question.claim.alternative) - leaf_means(
+        scene.kept, scene.question.claim.decision
+    )
 
 
 def sums(scene: Scene, worth: Floats) -> Floats:

@@ -36,9 +36,9 @@ def worths(scene: Scene, rows: list[np.ndarray], eta: int) -> list[np.ndarray]:
     """What every leaf is worth against each row, under one threshold of the alternative."""
     if isinstance(scene.criterion, _core.MeanCriterion):
         return rows
-    tail = 1.0 - scene.question.risk.alpha
-    level = np.unique(scene.question.alternative)[eta]
-    excess = level + np.maximum(scene.question.alternative - level, 0.0) / tail
+    tail = 1.0 - scene.question.claim.risk.alpha
+    level = np.unique(scene.question.claim.alternative)[eta]
+    excess = level + np.maximum(scene.question.claim.alternative - level, 0.0) / tail
     kept = scene.kept
     own = np.add.reduceat(excess[kept.samples.ravel()], kept.first) / (kept.size * kept.grid.trees)
     return [own + row for row in rows]
@@ -61,7 +61,7 @@ def test_the_mixture_bounds_best_and_never_too_much(tail: bool) -> None:
             assert mixture.weight.sum() == pytest.approx(1.0)
             assert (mixture.weight >= 0.0).all()
             leaves = set(opened.reach.leaves.tolist())
-            if np.unique(scene.question.alternative).size != scene.criterion.etas and tail:
+            if np.unique(scene.question.claim.alternative).size != scene.criterion.etas and tail:
                 continue
             (mixed,) = worths(scene, [mixture.row], eta)
             bound = sums_over_trees(scene, mixed, leaves)

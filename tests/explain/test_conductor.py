@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeRegressor
+from tests.asking import asking, varied
 from tests.cases import OneOf
 from tests.forests import paper_forest
 
@@ -230,7 +230,7 @@ def question_of(fitted: wh.Policy) -> Question:
     """A relative question about `fitted`, with another plan that costs 1 less in the worst half of the history."""
     costs = fitted.Y_[:, 0]
     d = fitted.schema_.n_coordinates
-    return Question(
+    return asking(
         space=fitted.schema_.space(fitted.schema_.row(TODAY)),
         weights=fitted.weights_,
         inputs=InputMap(np.arange(d), np.ones(d), np.zeros(d)),
@@ -256,18 +256,18 @@ def test_wrong_answers_never_pass_the_check(weights: Any) -> None:
     found = confirmed(question, right, fitted.schema_, row, fitted.inputs_of)
     assert found.context["day"] == "weekend"
     assert found.distance == pytest.approx(right.distance)
-    assert found.alternative == pytest.approx(question.risk.of(question.alternative, found.weights))
-    assert found.rival == pytest.approx(question.risk.of(question.rival_decision, found.weights))
+    assert found.alternative == pytest.approx(question.claim.risk.of(question.claim.alternative, found.weights))
+    assert found.rival == pytest.approx(question.claim.risk.of(question.claim.rival_decision, found.weights))
     cold = fitted.schema_.encode_row(fitted.schema_.row({**TODAY, "heat": 1.0}))
     wrong = [
-        replace(right, point=cold, distance=question.space.distance(cold)),
-        replace(right, distance=right.distance + 0.1),
-        replace(right, point=hot + 5.0),
+        varied(right, point=cold, distance=question.space.distance(cold)),
+        varied(right, distance=right.distance + 0.1),
+        varied(right, point=hot + 5.0),
     ]
     for answer in wrong:
         with pytest.raises(InternalError):
             confirmed(question, answer, fitted.schema_, row, fitted.inputs_of)
-    rival = replace(question, kind="absolute", better=lambda w: np.zeros(w.size))
+    rival = varied(question, kind="absolute", better=lambda w: np.zeros(w.size))
     with pytest.raises(InternalError, match="from optimal"):
         confirmed(rival, right, fitted.schema_, row, fitted.inputs_of)
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from tests import set_soaking
+from tests.asking import varied
 from tests.blocks import seeds
 from tests.changing import asked, few_disagree, forest_sets, nearest_with, neighbour_sets
 from tests.forests import paper_forest
@@ -135,7 +134,7 @@ def test_the_re_check_counts_changes(bakery: wh.Policy, day: object, monkeypatch
     assert len(plain.changes) > 1
     monkeypatch.setattr(conductor, "few_of", lambda *_: Few(1))
     answer = Search().answer
-    monkeypatch.setattr(Search, "answer", lambda self, question: answer(replace(question, few=None)))
+    monkeypatch.setattr(Search, "answer", lambda self, question: answer(varied(question, few=None)))
     with pytest.raises(InternalError, match="More features change"):
         bakery.explain(day, instead, kind="absolute")
 

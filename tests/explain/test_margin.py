@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.base import clone
+from tests.asking import varied
 from tests.blocks import seeds
 from tests.cases import Case, cases
 from tests.oracle import MOST_CELLS, nearest, nearest_by_costs
@@ -90,12 +90,12 @@ def test_the_nearest_of_all_cells(block: int) -> None:
     for seed in range(500 + 2 * SEEDS * block, 500 + 2 * SEEDS * (block + 1)):
         case = cases(seed, 1)[0].but(kind="relative")
         margin = margin_of(case, seed)
-        question = replace(case.question(), margin=parts(margin))
+        question = varied(case.question(), margin=parts(margin))
         kept = grid_of(question)
         assert kept is not None
         if float(np.prod(np.diff(kept.face_start) + 2.0)) > MOST_CELLS / 10:
             continue
-        best = nearest(replace(question, decision=question.rival_decision, margin=(0.0, 0.0)))
+        best = nearest(varied(question, decision=question.claim.rival_decision, margin=(0.0, 0.0)))
         ours = asked(case, margin=margin)
         assert ours.distance == pytest.approx(np.inf if best is None else best.distance, abs=1e-6)
         looked += 1
@@ -155,7 +155,7 @@ def below_zero(seed: int, **options: Any) -> Case:
     case = cases(seed, 1, **options)[0]
     old = case.policy
     policy = wh.Policy(old.problem, clone(old.weights), old.risk, old.schema).fit(old.X_, old.Y_ - 11.0)
-    return replace(case, policy=policy)
+    return varied(case, policy=policy)
 
 
 def size_of(case: Case) -> float:
@@ -232,7 +232,7 @@ def test_any_other_plan_where_costs_may_be_negative() -> None:
     for seed in range(60):
         case = below_zero(seed).but(kind="relative")
         Y, risk, amount = case.policy.Y_, case.policy.risk_, 0.01 * size_of(case)
-        question = replace(case.question(), tau=0.0)
+        question = varied(case.question(), tau=0.0)
         kept = grid_of(question)
         assert kept is not None
         if float(np.prod(np.diff(kept.face_start) + 2.0)) > MOST_CELLS / 20:

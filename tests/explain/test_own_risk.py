@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from tests import oracle
+from tests.asking import varied
 from tests.blocks import seeds
 from tests.cases import TOLERANCE, OneOf, cases
 
@@ -81,7 +81,7 @@ def expected(policy: wh.Policy, case: Any, call: dict[str, Any]) -> float:
     decided = costs[policy.decide(case.context)]
     rivals = [decided] if call["kind"] == "relative" else list(costs)
     question = case.but(kind=call["kind"], within=call["within"]).question()
-    found = oracle.nearest_by_costs(replace(question, tau=tau), risk, mine, rivals)
+    found = oracle.nearest_by_costs(varied(question, tau=tau), risk, mine, rivals)
     return np.inf if found is None else found.distance
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.asking import asking, varied
 from tests.cases import OneOf
 from tests.forests import paper_forest
 
@@ -33,7 +33,7 @@ def asked(policy: wh.Policy, start: list[float], **given: Any) -> Question:
         "better": lambda weights: None,
         "limits": Limits(),
     }
-    return Question(**{**fields, **given})
+    return asking(**{**fields, **given})
 
 
 def at(question: Question, point: list[float], away: float = 0.0) -> Answer:
@@ -60,11 +60,11 @@ def test_costs_may_differ_by_rounding_only(one_leaf: wh.Policy, kind: str) -> No
     """A billionth of the largest cost is rounding; a ten-millionth above the tolerance is a wrong answer."""
     question = asked(one_leaf, [0.0])
     for over, wrong in ((1e-10, False), (1e-7, True)):
-        dearer = question.alternative * (1.0 + over)
-        given = replace(question, alternative=dearer)
+        dearer = question.claim.alternative * (1.0 + over)
+        given = varied(question, alternative=dearer)
         if kind == "absolute":
-            given = replace(
-                question, kind="absolute", decision=dearer, alternative=dearer, better=lambda w: question.decision
+            given = varied(
+                question, kind="absolute", decision=dearer, alternative=dearer, better=lambda w: question.claim.decision
             )
         if wrong:
             with pytest.raises(InternalError, match=r"costs .* more than the decision|from optimal"):
@@ -76,10 +76,10 @@ def test_costs_may_differ_by_rounding_only(one_leaf: wh.Policy, kind: str) -> No
 def test_the_tolerance_of_the_question_counts(one_leaf: wh.Policy) -> None:
     """What lies within tau passes; what lies beyond it does not."""
     question = asked(one_leaf, [0.0])
-    dearer = replace(question, alternative=question.alternative + 1.0)
-    assert check(one_leaf, replace(dearer, tau=1.01), at(dearer, [0.5]), [0.0]) == 0.5
+    dearer = varied(question, alternative=question.claim.alternative + 1.0)
+    assert check(one_leaf, varied(dearer, tau=1.01), at(dearer, [0.5]), [0.0]) == 0.5
     with pytest.raises(InternalError, match="costs 1 more than the decision"):
-        check(one_leaf, replace(dearer, tau=0.99), at(dearer, [0.5]), [0.0])
+        check(one_leaf, varied(dearer, tau=0.99), at(dearer, [0.5]), [0.0])
 
 
 def test_the_distance_must_be_the_one_said(one_leaf: wh.Policy) -> None:
@@ -107,7 +107,7 @@ def test_neighbours_must_be_separated() -> None:
     assert check(policy, question, at(question, [0.5 + 0.6e-6]), [0.0]) == pytest.approx(0.5000006)
     with pytest.raises(InternalError, match="only 8e-07 apart"):
         check(policy, question, at(question, [0.5 + 0.4e-6]), [0.0])
-    wide = replace(question, separation=0.1)
+    wide = varied(question, separation=0.1)
     assert check(policy, wide, at(wide, [0.551]), [0.0]) == pytest.approx(0.551)
     with pytest.raises(InternalError, match=r"only 0\.09 apart"):
         check(policy, wide, at(wide, [0.545]), [0.0])

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from tests import cases, oracle
+from tests.asking import varied
 from tests.knn_reference import nearest_by_vertices
 
 from whence.engines import part_of
@@ -37,12 +37,12 @@ explain = IntegerProgram().answer
 
 def asked(case: cases.Case, **options: Any) -> Question:
     """The question of a case, with options of the engine."""
-    return replace(case.question(), options=options)
+    return varied(case.question(), options=options)
 
 
 def answered(question: Question, **options: Any) -> Answer:
     """The engine's answer under these options."""
-    return explain(replace(question, options=options))
+    return explain(varied(question, options=options))
 
 
 def value(expression: Linear, x: np.ndarray) -> float:
@@ -70,7 +70,7 @@ def neighbours(seeds: range, samples: int = 8) -> Iterator[cases.Case]:
 def expected(case: cases.Case, question: Question) -> float:
     """Distance of the nearest explanation by enumeration; infinite where there is none."""
     if isinstance(question.weights, KNNWeights):
-        rivals = list(case.policy.Y_.T) if case.kind == "absolute" else [question.decision]
+        rivals = list(case.policy.Y_.T) if case.kind == "absolute" else [question.claim.decision]
         return nearest_by_vertices(question, rivals)
     found = oracle.nearest(question)
     return np.inf if found is None else found.distance

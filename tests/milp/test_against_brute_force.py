@@ -59,7 +59,7 @@ def test_refinements_change_no_optimum(options: dict[str, Any]) -> None:
     """Looser bounds on weights, and no valid inequality: slower perhaps, but the same answer."""
     for case in forests(range(600, 640), samples=12, kind="absolute"):
         question = asked(case)
-        if "w_max" in options and not isinstance(question.risk, CVaR):
+        if "w_max" in options and not isinstance(question.claim.risk, CVaR):
             continue
         agree(answered(question, **options), expected(case, question), case)
 

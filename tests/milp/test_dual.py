@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from tests import oracle
+from tests.asking import asking, varied
 from tests.forests import paper_forest
 from tests.milp.asked import answered
 
@@ -53,7 +53,7 @@ def question(seed: int, shape: str, weights: Any) -> Question:
         costs = solved.costs(solved.solve(Y, w, Expectation()), Y)
         return costs if w @ (alternative - costs) > tau else None
 
-    return Question(
+    return asking(
         policy.schema_.space(context), policy.weights_, policy.input_map_, alternative, decision, Expectation(),
         "absolute", tau, 1e-6, better, Limits(), {"linear": (solved.polytope(), solved.cost_rows(Y), plan)},
     )  # fmt: skip
@@ -67,7 +67,7 @@ def test_forest_dual_is_the_brute_force_optimum(shape: str) -> None:
         asked = question(seed, shape, paper_forest(n_trees=4, max_depth=2, random_state=seed))
         nearest = oracle.nearest(asked)
         for solver in ("highs", "scip", "gurobi"):
-            answer = answered(asked, method="dual", solver=solver, **asked.options)
+            answer = answered(asked, method="dual", solver=solver, **asked.settings.options)
             assert (answer.status == "none") == (nearest is None)
             if nearest is not None:
                 found += 1
@@ -83,8 +83,8 @@ def test_neighbour_dual_is_the_loop_of_cuts(shape: str) -> None:
         asked = question(seed, shape, KNNWeights(3))
         loop = answered(asked)
         for options in (
-            {"method": "dual", **asked.options},
-            {"method": "dual", "solver": "gurobi", **asked.options},
+            {"method": "dual", **asked.settings.options},
+            {"method": "dual", "solver": "gurobi", **asked.settings.options},
             {"method": "lazy", "solver": "gurobi"},
             {"method": "lazy", "solver": "scip"},
         ):
@@ -96,11 +96,11 @@ def test_neighbour_dual_is_the_loop_of_cuts(shape: str) -> None:
 def test_what_no_dual_can_certify_is_refused() -> None:
     """Whole-number variables, CVaR and problems that are not linear: one sentence each."""
     asked = question(0, "simplex", KNNWeights(3))
-    polytope, costs, plan = asked.options["linear"]
-    whole = replace(polytope, integrality=np.ones(VARIABLES, dtype=bool))
+    polytope, costs, plan = asked.settings.options["linear"]
+    whole = varied(polytope, integrality=np.ones(VARIABLES, dtype=bool))
     with pytest.raises(InputError, match="whole-number variables"):
         answered(asked, method="dual", linear=(whole, costs, plan))
     with pytest.raises(InputError, match="expected cost"):
-        answered(replace(asked, risk=CVaR(0.5)), method="dual", linear=(polytope, costs, plan))
+        answered(varied(asked, risk=CVaR(0.5)), method="dual", linear=(polytope, costs, plan))
     with pytest.raises(InputError, match="linear decision problem"):
         answered(asked, method="dual")

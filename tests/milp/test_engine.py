@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from tests import cases
+from tests.asking import varied
 from tests.forests import paper_forest
 from tests.milp.asked import agree, answered, asked, expected, explain, forests
 from tests.timing import at_most
@@ -38,18 +38,18 @@ def hard(seed: int = 0, kind: str = "relative") -> Question:
 def test_time_limit_ends_the_search_with_a_bound() -> None:
     """A search that is cut short says so in time, and its bound does not exceed what it found."""
     for solver in ("highs", "scip"):
-        question = replace(hard(), limits=Limits(time_limit=1.0), options={"solver": solver})
+        question = varied(hard(), limits=Limits(time_limit=1.0), options={"solver": solver})
         with at_most(6.0):
             answer = explain(question)
         assert answer.status == "time_limit"
         assert 0.0 <= answer.bound <= answer.distance
         if answer.point is not None:
-            assert question.holds(question.weights.at(answer.point))
+            assert question.claim.is_satisfied(question.weights.at(answer.point))
 
 
 def test_node_limit_ends_the_search() -> None:
     """One node is not enough for a hard question."""
-    answer = explain(replace(hard(), limits=Limits(node_limit=1, time_limit=20.0)))
+    answer = explain(varied(hard(), limits=Limits(node_limit=1, time_limit=20.0)))
     assert answer.status == "time_limit"
     assert answer.bound <= answer.distance
 
@@ -62,7 +62,7 @@ def test_progress_is_told_and_may_stop_the_search() -> None:
         told.append(progress)
         return len(told) < 3
 
-    answer = explain(replace(hard(), limits=Limits(time_limit=20.0, on_progress=stop_at_third)))
+    answer = explain(varied(hard(), limits=Limits(time_limit=20.0, on_progress=stop_at_third)))
     assert answer.status == "interrupted"
     assert len(told) >= 3
     assert all(p.bound <= p.distance for p in told)
@@ -77,7 +77,7 @@ def test_an_error_in_the_callback_comes_through() -> None:
 
     limits = Limits(time_limit=20.0, on_progress=fail)
     with pytest.raises(RuntimeError, match="enough"):
-        explain(replace(hard(), limits=limits))
+        explain(varied(hard(), limits=limits))
 
 
 @pytest.mark.parametrize("solver", ["scip", "gurobi"])
@@ -88,7 +88,7 @@ def test_an_error_in_the_decision_problem_comes_through(solver: str) -> None:
         raise RuntimeError("no plan")
 
     case = next(c for c in forests(range(50), samples=12, kind="absolute") if expected(c, asked(c)) < np.inf)
-    question = replace(asked(case), better=fail, options={"solver": solver, "method": "lazy"})
+    question = varied(asked(case), better=fail, options={"solver": solver, "method": "lazy"})
     with pytest.raises(RuntimeError, match="no plan"):
         explain(question)
 
@@ -144,7 +144,7 @@ def test_bad_options_are_refused(options: dict[str, Any], message: str) -> None:
 @pytest.mark.parametrize("kind", ["relative", "absolute"])
 def test_ctrl_c_ends_a_solver(solver: str, kind: str) -> None:
     """A real SIGINT, without any progress asked for, ends the solver soon with status, point and bound."""
-    question = replace(hard(kind=kind), limits=Limits(time_limit=20.0), options={"solver": solver})
+    question = varied(hard(kind=kind), limits=Limits(time_limit=20.0), options={"solver": solver})
     # Tests that run in the background inherit that Ctrl-C is ignored.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     # A process of its own: a solver may keep the threads of this one waiting.
@@ -158,7 +158,7 @@ def test_ctrl_c_ends_a_solver(solver: str, kind: str) -> None:
     assert answer.status == "interrupted"
     assert 0.0 <= answer.bound <= answer.distance
     if answer.point is not None:
-        assert question.holds(question.weights.at(answer.point))
+        assert question.claim.is_satisfied(question.weights.at(answer.point))
 
 
 def test_an_error_of_the_signal_handler_comes_through() -> None:
@@ -171,7 +171,7 @@ def test_an_error_of_the_signal_handler_comes_through() -> None:
     sender = subprocess.Popen(["sh", "-c", f"sleep 0.7; kill -INT {os.getpid()}"])
     try:
         with pytest.raises(RuntimeError, match="signalled"):
-            explain(replace(hard(), limits=Limits(time_limit=20.0)))
+            explain(varied(hard(), limits=Limits(time_limit=20.0)))
     finally:
         sender.wait(timeout=10)
         signal.signal(signal.SIGINT, before)

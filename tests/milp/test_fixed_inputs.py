@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from tests import oracle
+from tests.asking import varied
 from tests.milp.asked import asked, built, fixed_at, forests, neighbours, value
 
 from whence.milp.criterion_rows import TailCost
@@ -60,20 +59,22 @@ def test_tail_costs(w_max: str) -> None:
     tried = 0
     for case in forests(range(80), samples=14):
         question = asked(case)
-        if not isinstance(question.risk, CVaR) or question.risk.alpha == 0:
+        if not isinstance(question.claim.risk, CVaR) or question.claim.risk.alpha == 0:
             continue
         model, weighting, criterion = built(question, w_max)
         assert isinstance(criterion, TailCost)
-        rival = Linear(criterion._flow(), question.decision)
-        tail = 1.0 - question.risk.alpha
+        rival = Linear(criterion._flow(), question.claim.decision)
+        tail = 1.0 - question.claim.risk.alpha
         # With the context fixed, the largest cost that the rival's flow can carry is its CVaR.
         model.minimise(rival * (-1.0 / tail))
         context = some_contexts(oracle.cells(question), 1, case.seed)[0]
         outcome = fixed_at(model.program(), weighting, context)
         weights = question.weights.at(oracle.estimator_rows(question, context[None, :])[0])
         cost = value(criterion.alternative, outcome.values) / tail + criterion.base
-        assert abs(cost - question.risk.of(question.alternative, weights)) < 1e-6
-        assert abs(value(rival, outcome.values) / tail - question.risk.of(question.decision, weights)) < 1e-6
+        assert abs(cost - question.claim.risk.of(question.claim.alternative, weights)) < 1e-6
+        assert (
+            abs(value(rival, outcome.values) / tail - question.claim.risk.of(question.claim.decision, weights)) < 1e-6
+        )
         tried += 1
     assert tried > 10
 
@@ -100,14 +101,16 @@ def test_a_row_holds_exactly_where_the_criterion_does() -> None:
         question = asked(case)
         context = some_contexts(oracle.cells(question), 1, case.seed)[0]
         weights = question.weights.at(oracle.estimator_rows(question, context[None, :])[0])
-        excess = question.risk.of(question.alternative, weights) - question.risk.of(question.decision, weights)
-        tail = question.risk.tail
+        excess = question.claim.risk.of(question.claim.alternative, weights) - question.claim.risk.of(
+            question.claim.decision, weights
+        )
+        tail = question.claim.risk.tail
         if excess <= 0.1 or tried[tail is None] >= 12:
             continue
         tried[tail is None] += 1
         for tau, feasible in ((0.97 * excess, False), (1.03 * excess, True)):
-            model, weighting, criterion = built(replace(question, tau=tau))
-            (row,) = criterion.against(question.decision)
+            model, weighting, criterion = built(varied(question, tau=tau))
+            (row,) = criterion.against(question.claim.decision)
             model.row(row.expression, row.lower, row.upper)
             outcome = fixed_at(model.program(), weighting, context)
             assert (outcome.status != "infeasible") == feasible, (case, tau)

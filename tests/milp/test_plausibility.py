@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from sklearn.ensemble import IsolationForest
 from tests import oracle
+from tests.asking import varied
 from tests.blocks import seeds
 from tests.forests import paper_forest
 from tests.milp.asked import answered, asked, forests, neighbours
@@ -29,14 +28,14 @@ def isolation(points: np.ndarray, seed: int, share: float = 1.0) -> IsolationFor
 def inliers_only(question: Question, plausibility: Plausibility) -> float:
     """Nearest explanation among the inliers, over the common cells of both forests."""
     both = [*question.weights.trees, *(tree.tree_ for tree in plausibility.forest.estimators_)]
-    with_both = replace(question, weights=_WithTrees(question.weights, both))
+    with_both = varied(question, weights=_WithTrees(question.weights, both))
     points = oracle.cells(with_both)
     points = points[plausibility.forest.score_samples(points) >= plausibility.score - 1e-9]
     distances = np.abs(points - question.space.start) @ question.space.weight
     weights = question.weights.weights(points)
     for i in np.argsort(distances, kind="stable"):
-        better = question.kind == "absolute" and question.better(weights[i]) is not None
-        if question.holds(weights[i]) and not better:
+        better = question.claim.kind == "absolute" and question.claim.better(weights[i]) is not None
+        if question.claim.is_satisfied(weights[i]) and not better:
             return float(distances[i])
     return np.inf
 

@@ -52,11 +52,11 @@ def thresholds_of(forest: IsolationForest) -> dict[int, np.ndarray]:
 
 def excess(question: Question, at: Cells, kappa: float, rival: np.ndarray | None = None) -> np.ndarray:
     """Difference of both risks plus kappa standard errors over the trees, at every cell."""
-    rival = (1.0 + question.within) * question.decision if rival is None else rival
-    if isinstance(question.risk, CVaR):
-        values = tail_values(question, at, question.alternative) - tail_values(question, at, rival)
+    rival = (1.0 + question.claim.within) * question.claim.decision if rival is None else rival
+    if isinstance(question.claim.risk, CVaR):
+        values = tail_values(question, at, question.claim.alternative) - tail_values(question, at, rival)
     else:
-        values = at.members @ (question.alternative - rival)
+        values = at.members @ (question.claim.alternative - rival)
     trees = values.shape[1]
     spread = values.std(axis=1, ddof=1) / np.sqrt(trees) if trees > 1 else np.zeros(len(values))
     return np.asarray(values.mean(axis=1) + kappa * spread)
@@ -65,8 +65,8 @@ def excess(question: Question, at: Cells, kappa: float, rival: np.ndarray | None
 def tail_values(question: Question, at: Cells, costs: np.ndarray) -> np.ndarray:
     """What each tree says about a CVaR, at the threshold that suits the whole forest: the smallest cost above which
     there is no more than the tail."""
-    assert isinstance(question.risk, CVaR)
-    tail = 1.0 - question.risk.alpha
+    assert isinstance(question.claim.risk, CVaR)
+    tail = 1.0 - question.claim.risk.alpha
     etas = np.unique(costs)
     above = at.members.mean(axis=1) @ (costs[:, None] > etas + SAME * np.abs(costs).max())
     eta = etas[(above <= tail + SAME).argmax(axis=1)]

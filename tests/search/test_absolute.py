@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import partial
 from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.asking import varied
 from tests.blocks import seeds
 from tests.cases import OneOf, cases, contexts
 from tests.forests import paper_forest
@@ -74,17 +74,17 @@ def own(rng: np.random.Generator, n: int, points: np.ndarray) -> tuple[Any, np.n
 
 def scaled(question: Question, within: float) -> Question:
     """The question with a share, its rivals made dearer by it."""
-    better = question.better
+    better = question.claim.better
 
     def nearly(weights: np.ndarray) -> np.ndarray | None:
         best = better(weights)
         if best is None:
             return None
         best = (1.0 + within) * best
-        gap = question.risk.of(question.alternative, weights) - question.risk.of(best, weights)
-        return best if gap > question.tau else None
+        gap = question.claim.risk.of(question.claim.alternative, weights) - question.claim.risk.of(best, weights)
+        return best if gap > question.claim.tau else None
 
-    return replace(question, better=nearly, within=within)
+    return varied(question, better=nearly, within=within)
 
 
 @pytest.mark.parametrize("block", seeds(2, 5))
@@ -108,7 +108,7 @@ def test_a_margin_counts_beside_the_best(block: int) -> None:
     for seed in range(400_000 + 25 * block, 400_000 + 25 * (block + 1)):
         for case in cases(seed, 2):
             plain = case.but(kind="absolute").question()
-            asked = replace(plain, margin=(0.0, 0.1 * float(np.ptp(plain.decision))))
+            asked = varied(plain, margin=(0.0, 0.1 * float(np.ptp(plain.claim.decision))))
             truth, without = nearest(asked), nearest(plain)
             farther += without is not None and (truth is None or truth.distance > without.distance)
             for found in by_every_way(partial(forest.explain, asked)):
@@ -158,7 +158,7 @@ def test_neighbours_within_a_share_equal_the_arrangement() -> None:
     away = 0
     for seed in range(700):
         question, rivals = random_case(seed, most=6)
-        if question.kind != "absolute" or question.alternative.min() < 0.0:
+        if question.claim.kind != "absolute" or question.claim.alternative.min() < 0.0:
             continue
         within = SHARES[seed % 4]
         asked = scaled(question, within)
@@ -209,7 +209,7 @@ def test_the_row_of_a_rival_bounds_its_cost() -> None:
     question = case.but(kind="absolute").question()
     kept = grid_of(question)
     assert kept is not None
-    costs, points = question.decision, case.policy.weights_.inputs_
+    costs, points = question.claim.decision, case.policy.weights_.inputs_
     for here in (0, 1):
         weights = case.policy.weights_.weights(points)
         row = rival_row(question, kept, costs, weights[here])
@@ -222,8 +222,8 @@ def test_the_row_of_a_rival_bounds_its_cost() -> None:
                 dtype=np.int32,
             )
             total = -row[kept.grid.leaves_at(cells)].sum()
-            assert total >= question.risk.of(costs, at) - 1e-9
-            assert i != here or total == pytest.approx(question.risk.of(costs, at))
+            assert total >= question.claim.risk.of(costs, at) - 1e-9
+            assert i != here or total == pytest.approx(question.claim.risk.of(costs, at))
 
 
 def test_a_hard_question_opens_boxes_and_ends() -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.asking import varied
 from tests.blocks import seeds
 from tests.cases import Case, cases
 from tests.search.holding import Cells, all_cells, excess, nearest_between
@@ -30,25 +30,25 @@ WAYS: list[dict[str, Any]] = [
 
 def scaled(question: Question, factor: float) -> Question:
     """The same question with all costs in another unit."""
-    return replace(
+    return varied(
         question,
-        alternative=question.alternative * factor,
-        decision=question.decision * factor,
-        tau=question.tau * factor,
+        alternative=question.claim.alternative * factor,
+        decision=question.claim.decision * factor,
+        tau=question.claim.tau * factor,
     )
 
 
 def relative(seed: int, count: int) -> Iterator[tuple[Case, Question]]:
     """Relative questions in units from billionths to billions."""
     for i, case in enumerate(cases(seed, count)):
-        question = replace(case.question(), kind="relative")
+        question = varied(case.question(), kind="relative")
         yield case, scaled(question, (1.0, 1e-9, 1e9)[(seed + i) % 3])
 
 
 def assert_nearest(question: Question, answer: Answer, at: Cells, over: np.ndarray) -> None:
     """The answer is the nearest of all cells, or there is none."""
-    hair = 1e-10 * float(np.abs(question.alternative).max() + np.abs(question.decision).max())
-    maybe, surely = nearest_between(at.distance, over, question.tau, hair)
+    hair = 1e-10 * float(np.abs(question.claim.alternative).max() + np.abs(question.claim.decision).max())
+    maybe, surely = nearest_between(at.distance, over, question.claim.tau, hair)
     assert maybe - 1e-9 <= answer.distance <= surely + 1e-9
     assert answer.status == ("none" if answer.distance == np.inf else "optimal")
     assert answer.bound == pytest.approx(answer.distance, abs=1e-9)
@@ -68,7 +68,7 @@ def test_the_nearest_of_all_cells(block: int, monkeypatch: pytest.MonkeyPatch) -
             at = all_cells(question)
             kappa = KAPPAS[(seed + i) % len(KAPPAS)]
             over = excess(question, at, kappa)
-            answer = explain(replace(question, confidence=kappa))
+            answer = explain(varied(question, confidence=kappa))
             assert_nearest(question, answer, at, over)
             farther += answer.distance > explain(question).distance
     assert farther > 0
@@ -81,14 +81,14 @@ def test_more_confidence_is_never_nearer(block: int) -> None:
         for _, question in relative(seed, 1):
             plain = explain(question)
             # Small enough to change nothing, and not 0, which would be the very same question.
-            none = explain(replace(question, confidence=1e-13))
+            none = explain(varied(question, confidence=1e-13))
             assert (none.status, none.distance, none.bound) == (plain.status, plain.distance, plain.bound)
             assert (none.point is None) == (plain.point is None)
             if plain.point is not None:
                 assert np.array_equal(none.point, plain.point)
             before = plain.distance
             for kappa in (1e-9, 0.5, 1.2, 2.3, 5.0):
-                answer = explain(replace(question, confidence=kappa))
+                answer = explain(varied(question, confidence=kappa))
                 assert answer.distance >= before - 1e-12
                 before = answer.distance
 
@@ -106,19 +106,20 @@ def test_absolute_questions(block: int, eager: bool, monkeypatch: pytest.MonkeyP
     found = 0
     for seed in range(2000 + 25 * block, 2000 + 25 * (block + 1)):
         for i, case in enumerate(cases(seed, EACH)):
-            question = replace(case.question(), kind="absolute")
+            question = varied(case.question(), kind="absolute")
             kappa = KAPPAS[(seed + i) % len(KAPPAS)]
             costs = np.ascontiguousarray(case.policy.Y_.T)
             at = all_cells(question)
             against = np.array([excess(question, at, kappa, plan) for plan in costs])
-            asked = replace(
-                question, better=lambda w, c=costs, q=question: c[int(np.argmin([q.risk.of(plan, w) for plan in c]))]
+            asked = varied(
+                question,
+                better=lambda w, c=costs, q=question: c[int(np.argmin([q.claim.risk.of(plan, w) for plan in c]))],
             )
-            answer = explain(replace(asked, confidence=kappa))
+            answer = explain(varied(asked, confidence=kappa))
             hair = 1e-9 * float(np.abs(costs).max())
-            _, all_plans = nearest_between(at.distance, against.max(axis=0), question.tau, hair)
+            _, all_plans = nearest_between(at.distance, against.max(axis=0), question.claim.tau, hair)
             assert answer.distance <= all_plans + 1e-9
-            risks = np.array([[question.risk.of(plan, w) for plan in costs] for w in at.members.mean(axis=1)])
+            risks = np.array([[question.claim.risk.of(plan, w) for plan in costs] for w in at.members.mean(axis=1)])
             best = np.take_along_axis(against, risks.argmin(axis=1)[None, :], axis=0)[0]
             own = np.maximum(best, against[case.decision])
             tied = (
@@ -128,7 +129,7 @@ def test_absolute_questions(block: int, eager: bool, monkeypatch: pytest.MonkeyP
                 assert answer.status == "none"
                 continue
             (here,) = np.flatnonzero((np.abs(at.points - answer.point) < 1e-12).all(axis=1))
-            assert own[here] <= question.tau + hair or tied[here]
+            assert own[here] <= question.claim.tau + hair or tied[here]
             found += answer.distance > 0
     assert found > 5
 
@@ -139,14 +140,14 @@ def test_a_margin_is_another_decision(block: int) -> None:
     for seed in range(6000 + 25 * block, 6000 + 25 * (block + 1)):
         for i, (_, question) in enumerate(relative(seed, 1)):
             at = all_cells(question)
-            scale = float(np.abs(question.decision).max())
+            scale = float(np.abs(question.claim.decision).max())
             kappa = (0.0, 1.0)[(seed + i) % 2]
-            before = explain(replace(question, confidence=kappa)).distance
+            before = explain(varied(question, confidence=kappa)).distance
             for share, amount in ((0.05, 0.0), (0.2, 0.0), (0.2, 0.1 * scale)):
-                asked = replace(question, decision=(1.0 - share) * question.decision - amount)
-                over = excess(question, at, kappa, asked.decision)
-                answer = explain(replace(asked, confidence=kappa))
+                asked = varied(question, decision=(1.0 - share) * question.claim.decision - amount)
+                over = excess(question, at, kappa, asked.claim.decision)
+                answer = explain(varied(asked, confidence=kappa))
                 assert_nearest(asked, answer, at, over)
-                if (question.decision >= 0).all() and kappa == 0.0:
+                if (question.claim.decision >= 0).all() and kappa == 0.0:
                     assert answer.distance >= before - 1e-12
                     before = answer.distance

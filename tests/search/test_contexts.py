@@ -121,7 +121,7 @@ def nearest_with(case: Case, text: str) -> float | None:
     limits = [float(part.split("<= ")[1]) for part in text.split(" or ")]
     before = case.policy.weights_at(case.context)
     question = case.question()
-    if question.better(before) is None if case.kind == "absolute" else question.holds(before):
+    if question.claim.better(before) is None if case.kind == "absolute" else question.claim.is_satisfied(before):
         return 0.0
     found = []
     for name, limit in zip(names, limits, strict=True):

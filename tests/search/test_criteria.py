@@ -49,10 +49,12 @@ def test_the_excess_at_a_cell_is_the_risk_measures_own(
     kept = grid_of(question)
     assert kept is not None
     frontier = forest_search.ForestFrontier(question, kept)
-    frontier.cut(question.decision)
+    frontier.cut(question.claim.decision)
     for row, cells in zip(policy.X_.to_numpy(), past_cells(kept, policy.weights_.inputs_), strict=True):
         weights = policy.weights_at(row)
-        excess = policy.risk_.of(question.alternative, weights) - policy.risk_.of(question.decision, weights)
+        excess = policy.risk_.of(question.claim.alternative, weights) - policy.risk_.of(
+            question.claim.decision, weights
+        )
         said = frontier.criterion.excess(kept.grid.leaves_at(cells))
         assert said.over == pytest.approx(excess, abs=1e-9)
         assert said.worst == 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.typing import NDArray
+from tests.asking import asking, varied
 from tests.cases import cases
 from tests.forests import paper_forest
 
@@ -179,7 +179,7 @@ class Counting:
 def question(**limits: Any) -> Question:
     """A question that nothing answers: one feature, two past observations."""
     one = np.ones(1)
-    return Question(
+    return asking(
         space=Space(0.0 * one, 0.0 * one, one, (None,), one, np.array([-1])),
         weights=wh.KNNWeights(1).fit(np.array([[0.0], [1.0]])),
         inputs=InputMap(np.zeros(1, dtype=np.int64), one, 0.0 * one),
@@ -243,7 +243,7 @@ def test_a_proposal_is_the_answer_only_once_nothing_nearer_is_left(
     """The loop goes on until the bound reaches the proposal itself, and then the proposal is what it returns."""
     question = cases(0, 1)[0].question()
     space = Space(np.zeros(1), np.zeros(1), np.full(1, 9.0), (None,), np.ones(1), np.full(1, -1))
-    answer = driver.run(replace(question, space=space, kind="relative"), _Line(candidate, proposal))
+    answer = driver.run(varied(question, space=space, kind="relative"), _Line(candidate, proposal))
     assert answer.status == "optimal"
     assert answer.point is not None
     assert (answer.point.tolist(), answer.distance, answer.bound) == ([expected], expected, expected)
@@ -253,6 +253,6 @@ def test_what_is_said_of_a_proposal_is_its_own_distance() -> None:
     """Stopped by a node limit, the answer is the proposal at its distance and the bound reached so far."""
     question = cases(0, 1)[0].question(node_limit=5)
     space = Space(np.zeros(1), np.zeros(1), np.full(1, 9.0), (None,), np.ones(1), np.full(1, -1))
-    answer = driver.run(replace(question, space=space, kind="relative"), _Line(3.0, 1.0))
+    answer = driver.run(varied(question, space=space, kind="relative"), _Line(3.0, 1.0))
     assert (answer.status, answer.distance, answer.nodes) == ("time_limit", 1.0, 5)
     assert answer.bound == pytest.approx(0.25)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from tests.asking import varied
 from tests.blocks import seeds
 from tests.cases import cases
 from tests.knn_reference import nearest_by_vertices
@@ -32,7 +31,7 @@ def test_every_step_of_a_ladder_is_the_nearest_of_all_cells(block: int) -> None:
             at = all_cells(question)
             steps = KAPPAS if seed % 3 else tuple(rng.permutation(KAPPAS).tolist())
             for kappa in steps:
-                asked = replace(question, confidence=kappa)
+                asked = varied(question, confidence=kappa)
                 known = earlier(asked)
                 answer = forest.explain(asked)
                 assert_nearest(question, answer, at, excess(question, at, kappa))
@@ -48,14 +47,14 @@ def test_every_step_of_a_ladder_of_neighbours(block: int) -> None:
     reused = 0
     for seed in range(71_000 + 25 * block, 71_000 + 25 * (block + 1)):
         question, rivals = random_case(seed)
-        question = replace(question, kind="relative", risk=Expectation())
+        question = varied(question, kind="relative", risk=Expectation())
         for kappa in KAPPAS:
-            asked = replace(question, confidence=kappa)
+            asked = varied(question, confidence=kappa)
             answer = knn.explain(asked)
             expected = nearest_by_vertices(asked, rivals[:1])
             assert answer.status == ("none" if np.isinf(expected) else "optimal")
             if np.isfinite(expected):
-                assert answer.distance == pytest.approx(expected, abs=1e-6 + 1e-6 * question.separation)
+                assert answer.distance == pytest.approx(expected, abs=1e-6 + 1e-6 * question.settings.separation)
             reused += kappa > 0.0 and answer.nodes == 0
     assert reused > 5
 
@@ -64,22 +63,22 @@ def other_questions(question: Question) -> list[Question]:
     """Questions that share its memo and are none of its steps: another room, plan, margin, kind or tolerance."""
     start = question.space.start
     return [
-        replace(question, space=replace(question.space, lower=start.copy(), upper=start.copy())),
-        replace(question, decision=question.decision + 1.0),
-        replace(question, margin=(0.0, 3.0)),
-        replace(question, tau=2.0 * question.tau + 1.0),
-        replace(question, kind="absolute"),
+        varied(question, space=varied(question.space, lower=start.copy(), upper=start.copy())),
+        varied(question, decision=question.claim.decision + 1.0),
+        varied(question, margin=(0.0, 3.0)),
+        varied(question, tau=2.0 * question.claim.tau + 1.0),
+        varied(question, kind="absolute"),
     ]
 
 
 def test_nothing_is_known_of_another_question() -> None:
     """Not even where it has more standard errors."""
     for seed in range(20):
-        question = replace(cases(seed, 1)[0].question(), kind="relative")
+        question = varied(cases(seed, 1)[0].question(), kind="relative")
         forest.explain(question)
-        assert earlier(replace(question, confidence=1.0, limits=Limits(9.0), threads=2)) is not None
+        assert earlier(varied(question, confidence=1.0, limits=Limits(9.0), threads=2)) is not None
         for other in other_questions(question):
-            assert earlier(replace(other, confidence=1.0)) is None
+            assert earlier(varied(other, confidence=1.0)) is None
 
 
 def test_more_standard_errors_say_nothing_about_fewer() -> None:
@@ -87,9 +86,9 @@ def test_more_standard_errors_say_nothing_about_fewer() -> None:
     nearer = 0
     for seed in range(60):
         for _, question in relative(seed, 1):
-            far = forest.explain(replace(question, confidence=4.0))
-            near = forest.explain(replace(question, confidence=0.5))
-            alone = forest.explain(replace(question, confidence=0.5, memo={}))
+            far = forest.explain(varied(question, confidence=4.0))
+            near = forest.explain(varied(question, confidence=0.5))
+            alone = forest.explain(varied(question, confidence=0.5, memo={}))
             assert near.distance == alone.distance
             nearer += near.distance < far.distance
     assert nearer > 0
@@ -100,12 +99,12 @@ def test_a_search_that_was_stopped_leaves_its_bound() -> None:
     looked = 0
     for seed in range(60):
         for _, question in relative(seed, 1):
-            whole = forest.explain(replace(question, confidence=2.0, memo={}))
-            cut = replace(question, confidence=1.0, limits=Limits(None, 2))
+            whole = forest.explain(varied(question, confidence=2.0, memo={}))
+            cut = varied(question, confidence=1.0, limits=Limits(None, 2))
             stopped = forest.explain(cut)
             if stopped.status != "time_limit":
                 continue
-            again = forest.explain(replace(question, confidence=2.0))
+            again = forest.explain(varied(question, confidence=2.0))
             assert (again.status, again.distance) == (whole.status, whole.distance)
             assert again.bound >= stopped.bound
             looked += 1
@@ -119,7 +118,7 @@ def test_the_oracle_tells_answers_apart() -> None:
         for _, question in relative(seed, 1):
             at = all_cells(question)
             near, far = (
-                nearest_between(at.distance, excess(question, at, k), question.tau, 0.0)[0] for k in (0.0, 5.0)
+                nearest_between(at.distance, excess(question, at, k), question.claim.tau, 0.0)[0] for k in (0.0, 5.0)
             )
             farther += far > near
     assert farther > 5

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from tests.asking import varied
 from tests.cases import cases
 
 from whence.errors import InputTypeError
@@ -37,6 +36,6 @@ def test_the_weights_choose_the_search() -> None:
 
 def test_other_weights_are_refused() -> None:
     """The sentence names the weights that came and those that the engine knows."""
-    question = replace(cases(0, 1)[0].question(), weights=Alike().fit(np.zeros((3, 1))))
+    question = varied(cases(0, 1)[0].question(), weights=Alike().fit(np.zeros((3, 1))))
     with pytest.raises(InputTypeError, match=r"'weights' must be TreeWeights, KNNWeights, .*, or derive .* Got Alike"):
         Search().check(question)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.asking import varied
 from tests.blocks import seeds
 from tests.cases import Case, cases
 from tests.changing import several_case
@@ -53,7 +53,7 @@ def test_the_nearest_of_all_cells(block: int, monkeypatch: pytest.MonkeyPatch) -
     farther = 0
     for seed in range(25 * block, 25 * (block + 1)):
         case: Case = several_case(seed) if seed % 2 else cases(seed, 1)[0]
-        question = replace(case.question(), kind="relative", threads=1 + seed // 4 % 2)
+        question = varied(case.question(), kind="relative", threads=1 + seed // 4 % 2)
         rng = np.random.default_rng([seed, 31])
         kappa = float(rng.choice([0.0, 0.0, 1.0, 3.0]))
         asked: dict[str, Any] = {"confidence": kappa}
@@ -67,9 +67,9 @@ def test_the_nearest_of_all_cells(block: int, monkeypatch: pytest.MonkeyPatch) -
             score = least_score(forest, case, 0.3)
             over = np.where(forest.score_samples(at.points) >= score, over, np.inf)
             asked["plausible"] = Isolation(forest, score)
-        answer = explain(replace(question, **asked, few=few))
+        answer = explain(varied(question, **asked, few=few))
         assert_nearest(question, answer, at, over)
-        farther += answer.distance > explain(replace(question, **asked)).distance
+        farther += answer.distance > explain(varied(question, **asked)).distance
     assert farther > 0
 
 
@@ -77,7 +77,7 @@ def test_nothing_ruled_out_changes_nothing() -> None:
     """Where as many features may change as there are, the same boxes are opened and the same point is found."""
     for seed in range(40):
         question = several_case(seed).question()
-        plain, few = (explain(replace(question, few=one)) for one in (None, Few(len(features(question)))))
+        plain, few = (explain(varied(question, few=one)) for one in (None, Few(len(features(question)))))
         assert (plain.status, plain.distance, plain.bound, plain.nodes) == (
             few.status,
             few.distance,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import copy
 import time
-from dataclasses import replace
 from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.ensemble import ExtraTreesRegressor, RandomForestRegressor
+from tests.asking import asking, varied
 from tests.blocks import seeds
 from tests.cases import TOLERANCE, Case, OneOf, cases, contexts
 from tests.forests import paper_forest
@@ -43,9 +43,9 @@ def assert_feasible(question: Question, answer: Answer) -> None:
     assert question.space.contains(answer.point)
     assert answer.distance == pytest.approx(question.space.distance(answer.point), abs=1e-12)
     weights = question.weights.weights(estimator_rows(question, answer.point[None, :]))[0]
-    assert question.holds(weights)
-    if question.kind == "absolute":
-        assert question.better(weights) is None
+    assert question.claim.is_satisfied(weights)
+    if question.claim.kind == "absolute":
+        assert question.claim.better(weights) is None
 
 
 def assert_same(question: Question, answer: Answer, truth: Nearest | None) -> None:
@@ -240,7 +240,7 @@ def question_of(policy: Policy, context: Any, instead: Any, kind: str) -> Questi
         rival = policy.problem.costs(policy.problem.solve(policy.Y_, weights, policy.risk_), policy.Y_)
         return rival if policy.risk_.of(costs, weights) - policy.risk_.of(rival, weights) > tau else None
 
-    return Question(
+    return asking(
         space=policy.schema_.space(row),
         weights=policy.weights_,
         inputs=policy.input_map_,
@@ -326,14 +326,14 @@ def in_cents(question: Question) -> Question:
     """The same question with all costs a hundred times as large."""
 
     def better(weights: np.ndarray) -> np.ndarray | None:
-        rival = question.better(weights)
+        rival = question.claim.better(weights)
         return None if rival is None else 100.0 * rival
 
-    return replace(
+    return varied(
         question,
-        alternative=100.0 * question.alternative,
-        decision=100.0 * question.decision,
-        tau=100.0 * question.tau,
+        alternative=100.0 * question.claim.alternative,
+        decision=100.0 * question.claim.decision,
+        tau=100.0 * question.claim.tau,
         better=better,
     )
 

@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 
 def _frontier(scene: ForestScene) -> ForestFrontier:
     frontier = ForestFrontier(scene.question, scene.kept)
-    frontier.cut(scene.question.decision)
+    frontier.cut(scene.question.claim.decision)
     return frontier
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.asking import asking, varied
 from tests.blocks import seeds
 from tests.knn_reference import judge, nearest_by_milp, nearest_by_vertices
 from tests.timing import at_most
@@ -114,7 +114,7 @@ def ask(
         return best if cost > risk.of(best, weights) + tau else None
 
     d = points.shape[1]
-    return Question(
+    return asking(
         space, KNNWeights(k).fit(points), InputMap(np.arange(d), np.ones(d), np.zeros(d)), alternative, rivals[0], risk,
         kind, tau, separation, better, Limits(**limits),
     )  # fmt: skip
@@ -150,7 +150,7 @@ def assert_stands(question: Question, answer: Answer, rivals: Sequence[Floats]) 
     distance = np.abs(question.weights.points_ - answer.point).sum(axis=1)
     order = np.argsort(distance)
     k = question.weights.k
-    assert distance[order[k]] - distance[order[k - 1]] >= question.separation
+    assert distance[order[k]] - distance[order[k - 1]] >= question.settings.separation
     assert judge(question, rivals)(order[:k])
 
 
@@ -278,7 +278,7 @@ def test_no_random_context_in_the_ball_is_an_explanation(seed: int, kind: str, r
         following = np.take_along_axis(distance, order[:, estimator.k :], axis=1).min(axis=1)
         last = np.take_along_axis(distance, order[:, : estimator.k], axis=1).max(axis=1)
         for row, members, gap in zip(rows, np.sort(order[:, : estimator.k]), following - last, strict=True):
-            if space.distance(row) < answer.distance - 1e-6 and gap >= question.separation:
+            if space.distance(row) < answer.distance - 1e-6 and gap >= question.settings.separation:
                 key = members.tobytes()
                 if key not in known:
                     known[key] = holds(members)
@@ -292,11 +292,11 @@ def test_what_must_not_bring_an_explanation_nearer(seed: int) -> None:
     assert explain(_large(seed, kind="absolute")[0]).distance >= relative.distance - 1e-9
     question = _large(seed)[0]
     space = question.space
-    fixed = replace(space, lower=np.r_[space.start[0], space.lower[1:]], upper=np.r_[space.start[0], space.upper[1:]])
-    assert explain(replace(question, space=fixed)).distance >= relative.distance - 1e-9
+    fixed = varied(space, lower=np.r_[space.start[0], space.lower[1:]], upper=np.r_[space.start[0], space.upper[1:]])
+    assert explain(varied(question, space=fixed)).distance >= relative.distance - 1e-9
     question = _large(seed)[0]
-    capped = replace(space, upper=0.5 * (space.start + 1.0))
-    assert explain(replace(question, space=capped)).distance >= relative.distance - 1e-9
+    capped = varied(space, upper=0.5 * (space.start + 1.0))
+    assert explain(varied(question, space=capped)).distance >= relative.distance - 1e-9
 
 
 @pytest.mark.parametrize("seed", seeds(5, 20))
@@ -308,19 +308,19 @@ def test_what_must_not_change_the_distance(seed: int) -> None:
     rows, columns = rng.permutation(200), rng.permutation(4)
     assert isinstance(question.weights, KNNWeights)
     points = question.weights.points_
-    other = replace(
+    other = varied(
         _large(seed)[0],
         weights=KNNWeights(10).fit(points[rows][:, columns]),
-        space=replace(question.space, start=question.space.start[columns]),
-        alternative=question.alternative[rows],
-        decision=question.decision[rows],
+        space=varied(question.space, start=question.space.start[columns]),
+        alternative=question.claim.alternative[rows],
+        decision=question.claim.decision[rows],
     )
     assert explain(other).distance == pytest.approx(expected, abs=1e-7)
-    scaled = replace(
+    scaled = varied(
         _large(seed)[0],
-        alternative=1e3 * question.alternative,
-        decision=1e3 * question.decision,
-        tau=1e3 * question.tau,
+        alternative=1e3 * question.claim.alternative,
+        decision=1e3 * question.claim.decision,
+        tau=1e3 * question.claim.tau,
     )
     assert explain(scaled).distance == pytest.approx(expected, abs=1e-7)
 
@@ -408,7 +408,7 @@ def test_an_excluded_set_of_neighbours_does_not_come_back(seed: int) -> None:
     """After its neighbours are excluded, the next candidate has others and is not nearer."""
     question = _large(seed)[0]
     frontier = NeighbourFrontier(question)
-    frontier.cut(question.decision)
+    frontier.cut(question.claim.decision)
     seen: list[Floats] = []
     distance = 0.0
     for _ in range(5):
@@ -425,7 +425,7 @@ def test_an_excluded_set_of_neighbours_does_not_come_back(seed: int) -> None:
 @pytest.mark.parametrize("seed", seeds(1, 4))
 def test_two_threads_find_the_same_distance(seed: int, kind: Any) -> None:
     """The proved distance is the same whatever the number of threads."""
-    alone, together = explain(_large(seed, kind=kind)[0]), explain(replace(_large(seed, kind=kind)[0], threads=2))
+    alone, together = explain(_large(seed, kind=kind)[0]), explain(varied(_large(seed, kind=kind)[0], threads=2))
     assert together.status == alone.status
     assert together.distance == pytest.approx(alone.distance, abs=1e-9)
 
@@ -434,7 +434,7 @@ def test_a_candidate_is_handed_out_again_until_something_removes_it() -> None:
     """Asking once more without a new cut gives the same context."""
     question = _large(0)[0]
     frontier = NeighbourFrontier(question)
-    frontier.cut(question.decision)
+    frontier.cut(question.claim.decision)
     first = _next_candidate(frontier)
     again = frontier.advance(1, np.inf)
     assert again is not None
@@ -453,6 +453,6 @@ def test_nothing_can_move() -> None:
     """With every feature fixed there is only the start itself, which is no explanation here."""
     question = _large(0)[0]
     start = question.space.start
-    answer = explain(replace(question, space=replace(question.space, lower=start, upper=start)))
+    answer = explain(varied(question, space=varied(question.space, lower=start, upper=start)))
     assert answer.status == "none"
     assert answer.bound == np.inf

@@ -29,7 +29,7 @@ def test_a_new_cut_takes_the_candidate_back() -> None:
     """A candidate that a new rival beats is not handed out again."""
     question = _line_question()
     frontier = NeighbourFrontier(question)
-    frontier.cut(question.decision)
+    frontier.cut(question.claim.decision)
     point = frontier.advance(1000, np.inf)
     assert point == pytest.approx([0.5], abs=1e-5)
     frontier.cut(np.array([0.5, -1.0]))
@@ -43,7 +43,7 @@ def test_the_bound_of_neighbours_never_exceeds_the_answer(seed: int) -> None:
     """Whatever ball is being searched, and however small the slices, the bound is below the distance of the answer."""
     question, _ = random_case(seed + 300)
     frontier = NeighbourFrontier(question)
-    frontier.cut(question.decision)
+    frontier.cut(question.claim.decision)
     bounds = [0.0]
     while (point := frontier.advance(1, np.inf)) is None and frontier.bound < np.inf:
         frontier.propose(np.inf)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.asking import varied
 from tests.blocks import seeds
 from tests.cases import OneOf
 from tests.knn_reference import judge
@@ -27,7 +27,7 @@ def _asked(seed: int) -> tuple[Question, list[Any], Any]:
     before = question.weights
     assert isinstance(before, KNNWeights)
     metric: Any = "euclidean" if rng.random() < 0.5 else any_matrix(rng, before.points_.shape[1])
-    return replace(question, weights=KNNWeights(before.k, metric).fit(before.points_)), rivals, metric
+    return varied(question, weights=KNNWeights(before.k, metric).fit(before.points_)), rivals, metric
 
 
 def _agrees(question: Question, rivals: list[Any], metric: Any, engine: str = "search") -> None:
@@ -44,7 +44,7 @@ def _agrees(question: Question, rivals: list[Any], metric: Any, engine: str = "s
     assert isinstance(weights, KNNWeights)
     distance = measured(weights, metric, True, answer.point)
     order = np.argsort(distance)
-    assert distance[order[weights.k]] - distance[order[weights.k - 1]] >= question.separation
+    assert distance[order[weights.k]] - distance[order[weights.k - 1]] >= question.settings.separation
     assert judge(question, rivals)(order[: weights.k])
 
 

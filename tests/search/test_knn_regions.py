@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.asking import varied
 from tests.blocks import seeds
 from tests.knn_reference import nearest_by_vertices
 from tests.search.test_knn import random_case
@@ -29,10 +29,10 @@ APART = 1e-7
 def first_broken(question: Question, rivals: Sequence[Floats], space_of: tuple[Floats, ...], weight: Floats) -> float:
     """Distance of the nearest context between two corners, seen from a third point, in which some rival is better."""
     start, lower, upper = space_of
-    space = replace(within_box(question.space, start, lower, upper), lower=lower, upper=upper, weight=weight)
-    broken = np.nextafter(-question.tau, -np.inf)
-    asked = replace(question, kind="relative", space=space, separation=APART, tau=float(broken), margin=(0.0, 0.0))
-    return min(nearest_by_vertices(replace(asked, alternative=rival), [question.alternative]) for rival in rivals)
+    space = varied(within_box(question.space, start, lower, upper), lower=lower, upper=upper, weight=weight)
+    broken = np.nextafter(-question.claim.tau, -np.inf)
+    asked = varied(question, kind="relative", space=space, separation=APART, tau=float(broken), margin=(0.0, 0.0))
+    return min(nearest_by_vertices(varied(asked, alternative=rival), [question.claim.alternative]) for rival in rivals)
 
 
 def assert_good(question: Question, rivals: Sequence[Floats], found: Region, point: Floats) -> None:
@@ -72,8 +72,8 @@ def assert_maximal(question: Question, rivals: Sequence[Floats], found: Region, 
 def looked_at(seed: int, kind: str) -> tuple[Question, list[Floats], Floats] | None:
     """A question, all that the alternative must stand against, and an explanation; None where there is none."""
     question, rivals = random_case(seed)
-    question = replace(question, kind=kind, separation=1e-6)
-    rivals = rivals if kind == "absolute" else [question.rival_decision]
+    question = varied(question, kind=kind, separation=1e-6)
+    rivals = rivals if kind == "absolute" else [question.claim.rival_decision]
     answer = explain(question)
     return None if answer.point is None else (question, rivals, answer.point)
 
@@ -107,8 +107,8 @@ def test_no_plan_is_better_in_an_absolute_region(block: int) -> None:
         if case is None:
             continue
         question, rivals, point = case
-        plans = np.array([question.alternative, question.decision, *rivals])
-        risk = question.risk
+        plans = np.array([question.claim.alternative, question.claim.decision, *rivals])
+        risk = question.claim.risk
 
         def best(weights: Floats, plans: Floats = plans, risk: object = risk) -> Floats:
             return min(plans, key=lambda plan: risk.of(plan, weights))  # type: ignore[attr-defined]
@@ -116,8 +116,8 @@ def test_no_plan_is_better_in_an_absolute_region(block: int) -> None:
         anything = Plans(best=best, every=lambda limit, plans=plans: plans)  # type: ignore[misc]
         found = region(question, point, anything=anything)
         assert found.proved
-        assert_good(question, [question.decision, *rivals], found, point)
-        assert_maximal(question, [question.decision, *rivals], found, point)
+        assert_good(question, [question.claim.decision, *rivals], found, point)
+        assert_maximal(question, [question.claim.decision, *rivals], found, point)
         looked += 1
     assert looked > 10
 
@@ -130,7 +130,7 @@ def test_what_is_proved_when_time_is_up_is_true() -> None:
         if case is None:
             continue
         question, rivals, point = case
-        found = region(replace(question, limits=Limits(node_limit=2)), point)
+        found = region(varied(question, limits=Limits(node_limit=2)), point)
         assert_good(question, rivals, found, point)
         short += not found.maximal
     assert short > 0

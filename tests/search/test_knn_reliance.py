@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.asking import varied
 from tests.blocks import seeds
 from tests.knn_reference import nearest_by_vertices
 from tests.search.test_knn import random_case
@@ -39,12 +39,12 @@ def near(question: Question, share: float) -> Nearby:
 
 def asked_plainly(question: Question, rivals: list[Floats]) -> Question:
     """The question with `better` as a question with confidence has it: it names the best plan everywhere."""
-    risk = question.risk
+    risk = question.claim.risk
 
     def best(weights: Floats) -> Floats:
         return min(rivals, key=lambda rival: risk.of(rival, weights))
 
-    return replace(question, better=best, best=best)
+    return varied(question, better=best, best=best)
 
 
 def assert_distance(answer: Answer, expected: float, separation: float) -> None:
@@ -63,13 +63,13 @@ def test_the_nearest_usual_context(block: int) -> None:
     farther = none = 0
     for seed in range(20_000 + EACH * block, 20_000 + EACH * (block + 1)):
         question, rivals = random_case(seed)
-        if seed % 3 == 0 and question.kind == "relative":
-            question = replace(question, margin=(0.0, 0.05))
-            rivals = [question.rival_decision]
-        usual = replace(question, plausible=near(question, SHARES[seed % len(SHARES)]))
+        if seed % 3 == 0 and question.claim.kind == "relative":
+            question = varied(question, margin=(0.0, 0.05))
+            rivals = [question.claim.rival_decision]
+        usual = varied(question, plausible=near(question, SHARES[seed % len(SHARES)]))
         answer = explain(usual)
         expected = nearest_by_vertices(usual, rivals)
-        assert_distance(answer, expected, question.separation)
+        assert_distance(answer, expected, question.settings.separation)
         without = explain(question)
         assert answer.distance >= without.distance - 1e-9
         farther += without.distance + 1e-9 < answer.distance < np.inf
@@ -85,18 +85,18 @@ def test_the_nearest_context_by_so_many_standard_errors(block: int) -> None:
     farther = 0
     for seed in range(40_000 + EACH * block, 40_000 + EACH * (block + 1)):
         question, rivals = random_case(seed)
-        question = replace(question, confidence=(0.5, 1.0, 2.0, 4.0)[seed % 4])
-        if question.kind == "absolute":
+        question = varied(question, confidence=(0.5, 1.0, 2.0, 4.0)[seed % 4])
+        if question.claim.kind == "absolute":
             question = asked_plainly(question, rivals)
         elif seed % 3 == 0:
-            question = replace(question, margin=(0.1, 0.0))
-            rivals = [question.rival_decision]
+            question = varied(question, margin=(0.1, 0.0))
+            rivals = [question.claim.rival_decision]
         if seed % 5 == 0:
-            question = replace(question, plausible=near(question, 0.3))
+            question = varied(question, plausible=near(question, 0.3))
         answer = explain(question)
-        assert_distance(answer, nearest_by_vertices(question, rivals), question.separation)
-        if question.kind == "relative":
-            without = explain(replace(question, confidence=0.0))
+        assert_distance(answer, nearest_by_vertices(question, rivals), question.settings.separation)
+        if question.claim.kind == "relative":
+            without = explain(varied(question, confidence=0.0))
             assert answer.distance >= without.distance - 1e-9
             farther += without.distance + 1e-9 < answer.distance
     assert farther > EACH // 20
@@ -108,9 +108,11 @@ def test_a_margin(block: int) -> None:
     for seed in range(50_000 + EACH * block, 50_000 + EACH * (block + 1)):
         question, _ = random_case(seed)
         margin = ((0.1, 0.0), (0.0, 0.05), (0.3, 0.0))[seed % 3]
-        question = replace(question, kind="relative", margin=margin)
+        question = varied(question, kind="relative", margin=margin)
         answer = explain(question)
-        assert_distance(answer, nearest_by_vertices(question, [question.rival_decision]), question.separation)
+        assert_distance(
+            answer, nearest_by_vertices(question, [question.claim.rival_decision]), question.settings.separation
+        )
 
 
 @pytest.mark.parametrize("block", seeds(2, 6))
@@ -119,13 +121,13 @@ def test_a_margin_of_absolute_questions(block: int) -> None:
     farther = 0
     for seed in range(52_000 + EACH * block, 52_000 + EACH * (block + 1)):
         question, rivals = random_case(seed)
-        if question.kind != "absolute":
+        if question.claim.kind != "absolute":
             continue
-        question = replace(question, margin=((0.1, 0.0), (0.0, 0.2), (0.5, 0.0), (0.3, 0.1))[seed % 4])
+        question = varied(question, margin=((0.1, 0.0), (0.0, 0.2), (0.5, 0.0), (0.3, 0.1))[seed % 4])
         answer = explain(question)
-        expected = nearest_by_vertices(question, [question.rival_decision, *rivals])
-        assert_distance(answer, expected, question.separation)
-        without = explain(replace(question, margin=(0.0, 0.0)))
+        expected = nearest_by_vertices(question, [question.claim.rival_decision, *rivals])
+        assert_distance(answer, expected, question.settings.separation)
+        without = explain(varied(question, margin=(0.0, 0.0)))
         assert answer.distance >= without.distance - 1e-9
         farther += answer.distance > without.distance + 1e-9
     assert farther > 0
@@ -136,11 +138,11 @@ def test_the_integer_program_agrees(block: int) -> None:
     """With a radius, a margin, or both: relative questions, both risks, both engines."""
     for seed in range(60_000 + 20 * block, 60_000 + 20 * (block + 1)):
         question, _ = random_case(seed, most=7)
-        question = replace(question, kind="relative", separation=1e-3)
+        question = varied(question, kind="relative", separation=1e-3)
         if seed % 3:
-            question = replace(question, plausible=near(question, SHARES[seed % len(SHARES)]))
+            question = varied(question, plausible=near(question, SHARES[seed % len(SHARES)]))
         if seed % 2 or seed % 3 == 0:
-            question = replace(question, margin=(0.0, 0.05))
+            question = varied(question, margin=(0.0, 0.05))
         one, other = explain(question), IntegerProgram().answer(question)
         assert one.status == other.status
         assert one.distance == pytest.approx(other.distance, abs=1e-6)
@@ -150,7 +152,7 @@ def test_the_integer_program_agrees(block: int) -> None:
 def test_absolute_questions_agree(seed: int) -> None:
     """Both engines, where the alternative must be the best plan in a usual context."""
     question, _ = random_case(70_000 + seed, most=7)
-    question = replace(question, kind="absolute", separation=1e-3, plausible=near(question, 0.4))
+    question = varied(question, kind="absolute", separation=1e-3, plausible=near(question, 0.4))
     assert explain(question).distance == pytest.approx(IntegerProgram().answer(question).distance, abs=1e-6)
 
 
@@ -158,11 +160,11 @@ def test_absolute_questions_agree(seed: int) -> None:
 def test_more_is_never_nearer(seed: int) -> None:
     """A larger share of the history, more standard errors or a larger margin lead farther away."""
     question, _ = random_case(80_000 + seed, most=20, shape=("ccc", "cckd", "cccc")[seed % 3])
-    question = replace(question, kind="relative")
+    question = varied(question, kind="relative")
     ways = (
-        [replace(question, plausible=near(question, share)) for share in SHARES],
-        [replace(question, confidence=kappa) for kappa in (0.0, 0.5, 1.0, 2.0, 4.0)],
-        [replace(question, margin=(0.0, amount)) for amount in (0.0, 0.05, 0.1, 0.2)],
+        [varied(question, plausible=near(question, share)) for share in SHARES],
+        [varied(question, confidence=kappa) for kappa in (0.0, 0.5, 1.0, 2.0, 4.0)],
+        [varied(question, margin=(0.0, amount)) for amount in (0.0, 0.05, 0.1, 0.2)],
     )
     for way in ways:
         distances = [explain(asked).distance for asked in way]
@@ -174,7 +176,7 @@ def test_a_wide_radius_changes_nothing(seed: int) -> None:
     """Bit for bit: every context is within the radius, or no standard errors are asked for."""
     question, _ = random_case(90_000 + seed, most=30, shape="cckd")
     points, k = question.weights.points_, int(question.weights.k)
-    plain, wide = explain(question), explain(replace(question, plausible=Nearby(points, k, 1e6), confidence=0.0))
+    plain, wide = explain(question), explain(varied(question, plausible=Nearby(points, k, 1e6), confidence=0.0))
     assert plain.nodes == wide.nodes
     assert plain.distance == wide.distance
     assert (plain.point is None and wide.point is None) or np.array_equal(plain.point, wide.point)
@@ -184,7 +186,7 @@ def test_a_wide_radius_changes_nothing(seed: int) -> None:
 def test_threads_agree(seed: int) -> None:
     """One thread and two find the same distance."""
     question, _ = random_case(95_000 + seed, most=40, shape="cccd")
-    question = replace(question, risk=Expectation(), kind="relative", confidence=0.5, plausible=near(question, 0.3))
-    one, two = explain(question), explain(replace(question, threads=2))
+    question = varied(question, risk=Expectation(), kind="relative", confidence=0.5, plausible=near(question, 0.3))
+    one, two = explain(question), explain(varied(question, threads=2))
     assert one.status == two.status
     assert one.distance == pytest.approx(two.distance, abs=1e-9)

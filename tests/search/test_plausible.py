@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.ensemble import IsolationForest
+from tests.asking import varied
 from tests.blocks import seeds
 from tests.cases import Case, cases
 from tests.search.holding import all_cells, excess, nearest_between
@@ -57,7 +57,7 @@ def test_the_nearest_plausible_cell(block: int, monkeypatch: pytest.MonkeyPatch)
     looked = farther = 0
     for seed in range(SEEDS * block, SEEDS * (block + 1)):
         for i, case in enumerate(cases(seed, EACH)):
-            question = scaled(replace(case.question(), kind="relative"), (1.0, 1e9, 1e-9)[(seed + i) % 3])
+            question = scaled(varied(case.question(), kind="relative"), (1.0, 1e9, 1e-9)[(seed + i) % 3])
             forest = isolation(seed, case)
             if not small(question, forest):
                 continue
@@ -66,9 +66,9 @@ def test_the_nearest_plausible_cell(block: int, monkeypatch: pytest.MonkeyPatch)
             kappa = (0.0, 0.0, 1.0, 3.0)[(seed + i) % 4]
             score = least_score(forest, case, (0.1, 0.5, 0.9)[i % 3])
             over = np.where(forest.score_samples(at.points) >= score, excess(question, at, kappa), np.inf)
-            answer = explain(replace(question, confidence=kappa, plausible=Isolation(forest, score)))
+            answer = explain(varied(question, confidence=kappa, plausible=Isolation(forest, score)))
             assert_nearest(question, answer, at, over)
-            farther += answer.distance > explain(replace(question, confidence=kappa)).distance
+            farther += answer.distance > explain(varied(question, confidence=kappa)).distance
     assert looked >= SEEDS
     assert farther > 0
 
@@ -78,14 +78,14 @@ def test_more_plausible_is_never_nearer(block: int) -> None:
     """A higher score leads farther away; the lowest one to the answer without."""
     for seed in range(3000 + 25 * block, 3000 + 25 * (block + 1)):
         for case in cases(seed, 1):
-            question = replace(case.question(), kind="relative")
+            question = varied(case.question(), kind="relative")
             forest = isolation(seed, case)
             before = explain(question).distance
-            assert explain(replace(question, plausible=Isolation(forest, -1 + 1e-12))).distance == pytest.approx(
+            assert explain(varied(question, plausible=Isolation(forest, -1 + 1e-12))).distance == pytest.approx(
                 before, abs=1e-12
             )
             for share in (0.0, 0.3, 0.6, 1.0):
-                answer = explain(replace(question, plausible=Isolation(forest, least_score(forest, case, share))))
+                answer = explain(varied(question, plausible=Isolation(forest, least_score(forest, case, share))))
                 assert answer.distance >= before - 1e-12
                 before = answer.distance
 
@@ -100,7 +100,7 @@ def test_absolute_questions(block: int, eager: bool, monkeypatch: pytest.MonkeyP
     looked = 0
     for seed in range(4000 + 25 * block, 4000 + 25 * (block + 1)):
         for case in cases(seed, 1):
-            question = replace(case.question(), kind="absolute")
+            question = varied(case.question(), kind="absolute")
             forest = isolation(seed, case)
             if not small(question, forest):
                 continue
@@ -110,9 +110,9 @@ def test_absolute_questions(block: int, eager: bool, monkeypatch: pytest.MonkeyP
             against = np.max([excess(question, at, 0.0, plan) for plan in costs], axis=0)
             score = least_score(forest, case, 0.4)
             over = np.where(forest.score_samples(at.points) >= score, against, np.inf)
-            answer = explain(replace(question, plausible=Isolation(forest, score)))
+            answer = explain(varied(question, plausible=Isolation(forest, score)))
             hair = 1e-10 * float(np.abs(costs).max())
-            maybe, surely = nearest_between(at.distance, over, question.tau, hair)
+            maybe, surely = nearest_between(at.distance, over, question.claim.tau, hair)
             assert maybe - 1e-9 <= answer.distance <= surely + 1e-9
     assert looked > 10
 
@@ -121,8 +121,8 @@ def test_several_threads_give_the_same_answer() -> None:
     """With confidence and plausibility, one thread and two find the same distance."""
     for seed in range(40):
         for case in cases(seed, 1):
-            question = replace(case.question(), kind="relative")
+            question = varied(case.question(), kind="relative")
             how = Isolation(isolation(seed, case), -0.6)
-            one = explain(replace(question, confidence=1.0, plausible=how))
-            two = explain(replace(replace(question, threads=2), confidence=1.0, plausible=how))
+            one = explain(varied(question, confidence=1.0, plausible=how))
+            two = explain(varied(varied(question, threads=2), confidence=1.0, plausible=how))
             assert one.distance == pytest.approx(two.distance, abs=1e-12)

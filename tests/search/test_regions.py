@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from tests.asking import varied
 from tests.blocks import seeds
 from tests.cases import cases
 from tests.oracle import estimator_rows
@@ -76,18 +75,18 @@ def test_all_cells_are_good_and_no_more_fit(block: int) -> None:
     grown = looked = 0
     for seed in range(SEEDS * block, SEEDS * (block + 1)):
         for i, case in enumerate(cases(seed, EACH)):
-            question = scaled(replace(case.question(), kind="relative"), (1.0, 1e9, 1e-9)[(seed + i) % 3])
+            question = scaled(varied(case.question(), kind="relative"), (1.0, 1e9, 1e-9)[(seed + i) % 3])
             kappa = (0.0, 0.0, 0.7, 2.0)[(seed + i) % 4]
-            answer = explain(replace(question, confidence=kappa))
+            answer = explain(varied(question, confidence=kappa))
             if answer.point is None:
                 continue
             looked += 1
             at = all_cells(question)
             over = excess(question, at, kappa)
-            hair = 1e-10 * float(np.abs(question.alternative).max() + np.abs(question.decision).max())
-            if (np.abs(over - question.tau) <= hair).any():
+            hair = 1e-10 * float(np.abs(question.claim.alternative).max() + np.abs(question.claim.decision).max())
+            if (np.abs(over - question.claim.tau) <= hair).any():
                 continue
-            good = over <= question.tau
+            good = over <= question.claim.tau
             found = region(question, answer.point, confidence=kappa)
             assert found is not None
             assert found.maximal
@@ -107,7 +106,7 @@ def test_random_points_satisfy_the_criterion(block: int) -> None:
     looked = 0
     for seed in range(5000 + 12 * block, 5000 + 12 * (block + 1)):
         for case in cases(seed, 1):
-            question = replace(case.question(), kind="relative")
+            question = varied(case.question(), kind="relative")
             answer = explain(question)
             if answer.point is None:
                 continue
@@ -116,7 +115,7 @@ def test_random_points_satisfy_the_criterion(block: int) -> None:
             points = random_points(np.random.default_rng(seed), question.space, found, 1000)
             weights = question.weights.weights(estimator_rows(question, points))
             assert found.contains(points).all()
-            assert all(question.holds(w) for w in weights)
+            assert all(question.claim.is_satisfied(w) for w in weights)
             looked += 1
     assert looked > 3
 
@@ -126,15 +125,15 @@ def test_what_is_proved_when_time_is_up_is_true() -> None:
     short = 0
     for seed in range(60):
         for case in cases(seed, 1):
-            question = replace(case.question(), kind="relative")
+            question = varied(case.question(), kind="relative")
             answer = explain(question)
             if answer.point is None:
                 continue
-            found = region(replace(question, limits=Limits(node_limit=1)), answer.point)
+            found = region(varied(question, limits=Limits(node_limit=1)), answer.point)
             assert found is not None
             at = all_cells(question)
             over = excess(question, at, 0.0)
-            assert (over[found.contains(at.points)] <= question.tau + 1e-9).all()
+            assert (over[found.contains(at.points)] <= question.claim.tau + 1e-9).all()
             assert found.contains(answer.point[None, :]).all()
             short += not found.maximal
     assert short > 0
@@ -152,14 +151,14 @@ def test_absolute_regions(block: int, many: bool, monkeypatch: pytest.MonkeyPatc
     looked = 0
     for seed in range(7000 + 25 * block, 7000 + 25 * (block + 1)):
         for case in cases(seed, 1):
-            question = replace(case.question(), kind="absolute")
+            question = varied(case.question(), kind="absolute")
             answer = explain(question)
             if answer.point is None:
                 continue
             at = all_cells(question)
             over = np.max([excess(question, at, 0.0, plan) for plan in case.policy.Y_.T], axis=0)
             hair = 1e-10 * float(np.abs(case.policy.Y_).max())
-            if (np.abs(over - question.tau) <= hair).any():
+            if (np.abs(over - question.claim.tau) <= hair).any():
                 continue
             looked += 1
             policy = case.policy
@@ -169,8 +168,8 @@ def test_absolute_regions(block: int, many: bool, monkeypatch: pytest.MonkeyPatc
             own = ((cells >= found.low) & (cells <= found.high)).all(axis=1)
             assert found.contains(answer.point[None, :]).all()
             assert found.proved
-            assert (over[own] <= question.tau).all()
-            assert_maximal(question, found, cells, over <= question.tau)
+            assert (over[own] <= question.claim.tau).all()
+            assert_maximal(question, found, cells, over <= question.claim.tau)
     assert looked > 8
 
 
@@ -188,16 +187,16 @@ def test_absolute_regions_with_confidence(block: int, monkeypatch: pytest.Monkey
         costs = unit * np.ascontiguousarray(case.policy.Y_.T)
         plans = (1.0 + case.within) * costs
         question = naming_the_best(scaled(case.question(), unit), plans)
-        answer = explain(replace(question, confidence=kappa))
+        answer = explain(varied(question, confidence=kappa))
         if answer.point is None:
             continue
         at = all_cells(question)
         plain, over = (np.array([excess(question, at, k, plan) for plan in plans]) for k in (0.0, kappa))
         hair = 1e-10 * float(np.abs(plans).max())
-        if (np.abs(over - question.tau) <= hair).any():
+        if (np.abs(over - question.claim.tau) <= hair).any():
             continue
         looked += 1
-        anything = Plans(best=question.better, every=lambda _, costs=costs: costs)
+        anything = Plans(best=question.claim.better, every=lambda _, costs=costs: costs)
         found = region(question, answer.point, confidence=kappa, anything=anything)
         assert found is not None
         assert found.proved
@@ -206,8 +205,8 @@ def test_absolute_regions_with_confidence(block: int, monkeypatch: pytest.Monkey
         assert found.contains(answer.point[None, :]).all()
         # Of plans that are equally good, any one may be the best.
         best = plain >= plain.max(axis=0) - hair
-        assert (np.where(best, over, np.inf).min(axis=0)[own] <= question.tau).all()
-        assert_maximal(question, found, cells, over.max(axis=0) <= question.tau)
+        assert (np.where(best, over, np.inf).min(axis=0)[own] <= question.claim.tau).all()
+        assert_maximal(question, found, cells, over.max(axis=0) <= question.claim.tau)
         grown += own.sum() > 1
         refuted += found.plans > 1
     assert min(looked, grown, refuted) > 5
@@ -217,22 +216,24 @@ def naming_the_best(question: Question, plans: np.ndarray) -> Question:
     """The question whose `better` names the best of all plans at any weights."""
 
     def better(weights: np.ndarray) -> np.ndarray:
-        return np.asarray(plans[int(np.argmin([question.risk.of(plan, weights) for plan in plans]))])
+        return np.asarray(plans[int(np.argmin([question.claim.risk.of(plan, weights) for plan in plans]))])
 
-    return replace(question, kind="absolute", better=better)
+    return varied(question, kind="absolute", better=better)
 
 
 @pytest.mark.parametrize("kappa", [0.0, 2.0])
 def test_a_plan_that_is_never_dearer_is_better_everywhere(kappa: float) -> None:
     """A plan against itself, or without standard errors against a dearer one: all that is allowed, at once."""
     for seed in range(40):
-        question = replace(cases(seed, 1)[0].question(), kind="relative")
-        dearer = question.alternative + (0.0 if kappa else np.random.default_rng(seed).random(question.decision.size))
-        asked = replace(question, decision=dearer, confidence=kappa)
+        question = varied(cases(seed, 1)[0].question(), kind="relative")
+        dearer = question.claim.alternative + (
+            0.0 if kappa else np.random.default_rng(seed).random(question.claim.decision.size)
+        )
+        asked = varied(question, decision=dearer, confidence=kappa)
         found = region(asked, asked.space.start, confidence=kappa)
         assert found is not None
         assert found.full.all()
         assert (found.nodes, found.plans, found.proved, found.maximal) == (0, 1, True, True)
         at = all_cells(question)
-        assert (excess(question, at, kappa, dearer) <= question.tau + 1e-9).all()
+        assert (excess(question, at, kappa, dearer) <= question.claim.tau + 1e-9).all()
         assert found.contains(at.points).all()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.asking import varied
 from tests.blocks import seeds
 from tests.cases import Case, cases
 from tests.context_cases import ContextCase, TooMany, context_case, disagreement
@@ -31,9 +31,9 @@ def some_plans(case: Case, question: Question, rows: np.ndarray, listed: bool) -
     """The question about some plan of several, which are listed or only solved for."""
 
     def best(weights: np.ndarray) -> np.ndarray:
-        return min(rows, key=lambda row: question.risk.of(row, weights))
+        return min(rows, key=lambda row: question.claim.risk.of(row, weights))
 
-    return replace(question, plans=Plans(best, lambda most: rows if listed and len(rows) <= most else None))
+    return varied(question, plans=Plans(best, lambda most: rows if listed and len(rows) <= most else None))
 
 
 @pytest.mark.parametrize("block", seeds(5, 8))
@@ -47,7 +47,7 @@ def test_confident_and_plausible_sets(block: int, monkeypatch: pytest.MonkeyPatc
     for seed in range(7000 + 16 * block, 7000 + 16 * (block + 1)):
         for i, case in enumerate(cases(seed, 2)):
             factor = (1.0, 1e9, 1e-9)[(seed + i) % 3]
-            question = scaled(replace(case.question(), kind="relative"), factor)
+            question = scaled(varied(case.question(), kind="relative"), factor)
             forest = isolation(seed, case)
             if not small(question, forest):
                 continue
@@ -56,12 +56,12 @@ def test_confident_and_plausible_sets(block: int, monkeypatch: pytest.MonkeyPatc
             rows = factor * np.array([row for j, row in enumerate(case.policy.Y_.T) if j != case.decision])
             asked = some_plans(case, question, rows, listed=kappa > 0.0 or seed % 3 > 0)
             at = all_cells(question, forest)
-            over = np.min([excess(replace(question, alternative=row), at, kappa) for row in rows], axis=0)
+            over = np.min([excess(varied(question, alternative=row), at, kappa) for row in rows], axis=0)
             if share is not None:
                 score = least_score(forest, case, share)
                 over = np.where(forest.score_samples(at.points) >= score, over, np.inf)
-                asked = replace(asked, plausible=Isolation(forest, score))
-            answer = explain(replace(asked, confidence=kappa))
+                asked = varied(asked, plausible=Isolation(forest, score))
+            answer = explain(varied(asked, confidence=kappa))
             assert_nearest(question, answer, at, over)
             looked, found = looked + 1, found + (answer.point is not None)
     assert looked >= 12
@@ -71,7 +71,7 @@ def test_confident_and_plausible_sets(block: int, monkeypatch: pytest.MonkeyPatc
 def of_several(case: ContextCase, seed: int) -> ContextCase:
     """The question of a case about some of its other plans."""
     others = [j for j in range(case.policy.Y_.shape[1]) if j != case.decision]
-    return replace(case, among=tuple(others[: 1 + seed % len(others)]), listed=seed % 3 > 0)
+    return varied(case, among=tuple(others[: 1 + seed % len(others)]), listed=seed % 3 > 0)
 
 
 @pytest.mark.parametrize("weights", ["forest", "knn"])
@@ -85,19 +85,19 @@ def test_sets_and_relations(kinds: str, weights: str) -> None:
 @pytest.mark.parametrize("kinds", ["d", "r", "t", "rt", "sr", "lr"])
 def test_few_changes_and_relations(kinds: str, weights: str) -> None:
     """At most so many changes, of which relations ask for more than one now and then."""
-    check(kinds, weights, lambda case, seed: replace(case, most=1 + seed % 3))
+    check(kinds, weights, lambda case, seed: varied(case, most=1 + seed % 3))
 
 
 @pytest.mark.parametrize("kinds", ["r", "rt"])
 def test_sets_few_changes_and_relations(kinds: str) -> None:
     """All three together."""
-    check(kinds, "forest", lambda case, seed: replace(of_several(case, seed), most=1 + seed % 3))
+    check(kinds, "forest", lambda case, seed: varied(of_several(case, seed), most=1 + seed % 3))
 
 
 @pytest.mark.parametrize("kinds", ["r", "t", "d"])
 def test_the_integer_program_keeps_both(kinds: str) -> None:
     """A second judge for sets, few changes and relations, which shares nothing with the search."""
-    check(kinds, "forest", lambda case, seed: replace(of_several(case, 1), most=2), 5, engine="milp")
+    check(kinds, "forest", lambda case, seed: varied(of_several(case, 1), most=2), 5, engine="milp")
 
 
 def check(kinds: str, weights: str, asked: Any, count: int = 14, **how: Any) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from tests import knn_reference
+from tests.asking import varied
 from tests.blocks import seeds
 from tests.context_cases import TooMany
 from tests.knn_reference import _doubtful, risk_over
@@ -50,14 +50,14 @@ def test_sure_sets_of_neighbours(block: int, monkeypatch: pytest.MonkeyPatch) ->
     for seed in range(60_000 + 80 * block, 60_080 + 80 * block):
         question, rivals = random_case(seed)
         rng = np.random.default_rng(seed)
-        outside = np.array(rivals if question.kind == "absolute" else rivals[:1])
-        rows = np.array([question.alternative, *rng.random((2, question.alternative.size))])
+        outside = np.array(rivals if question.claim.kind == "absolute" else rivals[:1])
+        rows = np.array([question.claim.alternative, *rng.random((2, question.claim.alternative.size))])
         listed = seed % 2 == 0
-        asked = replace(question, confidence=KAPPAS[seed // 2 % 4], plans=some_plans(question, rows, outside, listed))
+        asked = varied(question, confidence=KAPPAS[seed // 2 % 4], plans=some_plans(question, rows, outside, listed))
         holds = sure_judge(asked, rows, outside, listed)
         monkeypatch.setattr(knn_reference, "judge", lambda *_, holds=holds: holds)
         answer = knn_plan_sets.explain(asked)
-        assert_distance(answer, knn_reference.nearest_by_vertices(asked, list(outside)), question.separation)
+        assert_distance(answer, knn_reference.nearest_by_vertices(asked, list(outside)), question.settings.separation)
         found += answer.point is not None
     assert 20 < found < 80
 
@@ -66,13 +66,13 @@ def some_plans(question: Question, rows: np.ndarray, outside: np.ndarray, listed
     """A set of these plans, beside those outside it, of which the first is the decision."""
 
     def best(among: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        return min(among, key=lambda row: question.risk.of(row, weights))
+        return min(among, key=lambda row: question.claim.risk.of(row, weights))
 
     def outside_best(weights: np.ndarray) -> np.ndarray | None:
         found = best(np.vstack([rows, outside]), weights)
         return found if any(found is row or np.array_equal(found, row) for row in outside) else None
 
-    absolute = question.kind == "absolute"
+    absolute = question.claim.kind == "absolute"
     return Plans(
         best=lambda weights: best(rows, weights),
         every=lambda most: rows if listed and len(rows) <= most else None,
@@ -87,18 +87,18 @@ def sure_judge(question: Question, rows: np.ndarray, outside: np.ndarray, listed
     """Whether some plan, or the best one, is better than its rivals where these observations speak, by definition."""
 
     def over(row: np.ndarray, rival: np.ndarray, members: np.ndarray) -> float:
-        plain = risk_over(row[members], question.risk) - risk_over(rival[members], question.risk)
-        return max(plain, _doubtful(replace(question, alternative=row), members, rival))
+        plain = risk_over(row[members], question.claim.risk) - risk_over(rival[members], question.claim.risk)
+        return max(plain, _doubtful(varied(question, alternative=row), members, rival))
 
     def holds(members: np.ndarray) -> bool:
-        cost = [risk_over(row[members], question.risk) for row in rows]
+        cost = [risk_over(row[members], question.claim.risk) for row in rows]
         chosen = rows if listed else rows[[int(np.argmin(cost))]]
         against = [outside[0]]
-        if question.kind == "absolute":
-            others = [risk_over(row[members], question.risk) for row in outside]
+        if question.claim.kind == "absolute":
+            others = [risk_over(row[members], question.claim.risk) for row in outside]
             best = [outside[int(np.argmin(others))]] if min(others) < min(cost) else []
             against = list(outside) if listed else [outside[0], *best]
-        return any(all(over(row, rival, members) <= question.tau for rival in against) for row in chosen)
+        return any(all(over(row, rival, members) <= question.claim.tau for rival in against) for row in chosen)
 
     return holds
 

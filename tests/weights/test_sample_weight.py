@@ -99,8 +99,10 @@ def test_neighbours_agree_with_brute_force() -> None:
         case = counting(case, given)
         question = case.question()
         before = case.policy.weights_at(case.context)
-        already = question.better(before) is None if case.kind == "absolute" else question.holds(before)
-        rivals = [question.decision, *(case.policy.Y_.T if case.kind == "absolute" else ())]
+        already = (
+            question.claim.better(before) is None if case.kind == "absolute" else question.claim.is_satisfied(before)
+        )
+        rivals = [question.claim.decision, *(case.policy.Y_.T if case.kind == "absolute" else ())]
         wanted = 0.0 if already else nearest_by_vertices(question, rivals, given)
         asked = {"decision": case.decision, "kind": case.kind, "fixed": case.fixed, "bounds": case.bounds}
         why = case.policy.explain(case.context, case.instead, **asked)

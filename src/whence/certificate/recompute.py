@@ -60,7 +60,7 @@ def recomputed(said: Explanation, policy: Policy) -> tuple[Explanation, list[str
         draft = explain(policy, request, search=remember)
     draft = _as_told(draft, said, said.asked)
     # By how many standard errors it holds at the start, and how usual that is, is computed again below.
-    to_search = bool(asked) and not (asked[0].confidence or asked[0].plausible)
+    to_search = bool(asked) and not (asked[0].claim.confidence or asked[0].space.plausible)
     faults = _faults_of_status(said, draft, to_search) if to_search or not asked else []
     faults += _faults_of_numbers(said, policy)
     if said.asked.get("decision") == "policy":
@@ -68,7 +68,7 @@ def recomputed(said: Explanation, policy: Policy) -> tuple[Explanation, list[str
     fresh = _completed(said, policy, draft, asked[0], faults) if asked else draft
     if asked and said.unrestricted is not None:
         further = policy.schema_.related(request.relations, policy.X_)
-        free = replace(asked[0], space=policy.schema_.space(draft.initial, restricted=False, relations=further))
+        free = asked[0].in_space(policy.schema_.space(draft.initial, restricted=False, relations=further))
         inner = _as_told(replace(draft, restricted=bool(request.relations)), said.unrestricted, said.asked)
         inner = _completed(said.unrestricted, policy, inner, free, faults)
         faults += _faults_of_numbers(said.unrestricted, policy)
@@ -242,7 +242,7 @@ def _completed(
         question = filled_question(policy, request_of(said, policy), draft.initial, question, filled, True)
     if not said.asked:
         # What was fixed or bounded is not known: only that the context must be one of the schema's.
-        question = replace(question, space=schema.space(draft.initial, restricted=False, filled=filled))
+        question = question.in_space(schema.space(draft.initial, restricted=False, filled=filled))
     point = schema.encode_row(context)
     distance = question.space.distance(point)
     answer = Answer("time_limit", point, distance, said.bound)
@@ -261,7 +261,7 @@ def _completed(
         faults.append(str(error))
         after = question.weights.at(policy.inputs_of(context))
     changed = changes_between(policy, question, draft.initial, context)
-    risk = question.risk
+    risk = question.claim.risk
     return replace(
         draft,
         **_of_the_search(said),
@@ -271,7 +271,10 @@ def _completed(
         changed=changed,
         room=_kept_room(said, rounding_limits(policy, question, answer, context, changed), faults),
         distance=distance,
-        cost_after=Costs(risk.of(question.decision, after), risk.of(question.alternative, after) + question.allowance),
+        cost_after=Costs(
+            risk.of(question.claim.decision, after),
+            risk.of(question.claim.alternative, after) + question.claim.allowance,
+        ),
         **after_of(policy, question, draft, after),
     )
 

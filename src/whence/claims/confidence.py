@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from whence.question import Question
+from whence.claims.plans import PlanBeats
 from whence.util.aliases import Floats
 
 __all__ = ["APART", "excess", "rivals_there", "worst_rival"]
@@ -20,50 +20,50 @@ __all__ = ["APART", "excess", "rivals_there", "worst_rival"]
 APART = 400
 
 
-def excess(question: Question, costs: Floats, rival: Floats, trees: Floats) -> float:
+def excess(claim: PlanBeats, costs: Floats, rival: Floats, trees: Floats) -> float:
     """By how much a plan costs more than a rival, standard errors included.
 
     Parameters
     ----------
-    question : Question
+    claim : PlanBeats
         Whose risk and confidence count.
     costs, rival : ndarray of shape (n,)
         What both cost under each past observation.
     trees : ndarray of shape (T, n)
         Weights by each tree, or neighbour, alone.
     """
-    apart = question.risk.by_tree(costs, trees) - question.risk.by_tree(rival, trees)
+    apart = claim.risk.by_tree(costs, trees) - claim.risk.by_tree(rival, trees)
     spread = float(apart.std(ddof=1)) / np.sqrt(apart.size) if apart.size > 1 else 0.0
-    return float(apart.mean()) + question.confidence * spread
+    return float(apart.mean()) + claim.confidence * spread
 
 
-def rivals_there(question: Question, weights: Floats) -> list[Floats]:
+def rivals_there(claim: PlanBeats, weights: Floats) -> list[Floats]:
     """What a plan of the set has to beat in a context with these weights, as sample costs.
 
     Relative: the decision. Absolute: every plan outside the set, or where they cannot be listed those that are decided
     in past contexts and the best plan there; and the decision, where it is outside the set or there is nothing else.
     """
-    assert question.plans is not None
-    others = question.plans.others if question.kind == "absolute" else None
+    assert claim.plans is not None
+    others = claim.plans.others if claim.kind == "absolute" else None
     if others is None:
-        return [question.rival_decision]
+        return [claim.rival_decision]
     known = others.every()
     found = [] if known is None else list(known)
     if known is None:
         best = others.best(weights)
         found = [*([] if best is None else [best]), *others.past()]
-    return [question.rival_decision, *found] if others.decided() or not found else found
+    return [claim.rival_decision, *found] if others.decided() or not found else found
 
 
 def worst_rival(
-    question: Question, costs: Floats, rivals: Sequence[Floats], trees: Floats
+    claim: PlanBeats, costs: Floats, rivals: Sequence[Floats], trees: Floats
 ) -> tuple[float, Floats | None]:
     """By how much a plan misses being better than all rivals, and the one that refutes it most, if any does."""
-    if question.risk.tail is None and len(rivals) > 1:
+    if claim.risk.tail is None and len(rivals) > 1:
         apart = (costs - np.asarray(rivals)) @ trees.T
         spread = apart.std(axis=1, ddof=1) / np.sqrt(len(trees)) if len(trees) > 1 else 0.0
-        over = apart.mean(axis=1) + question.confidence * spread
+        over = apart.mean(axis=1) + claim.confidence * spread
     else:
-        over = np.array([excess(question, costs, rival, trees) for rival in rivals])
+        over = np.array([excess(claim, costs, rival, trees) for rival in rivals])
     worst = int(np.argmax(over))
-    return float(over[worst]), rivals[worst] if over[worst] > question.tau else None
+    return float(over[worst]), rivals[worst] if over[worst] > claim.tau else None

@@ -1,7 +1,8 @@
 """What plans cost in a context that is told by its forecast: the forecast plus the residuals of the past may come.
 
-A question about forecasts has a `Pricing` in the place of its risk. Where other questions hold what a plan costs under
-each past observation, this one holds the plan's *figures*; where others hold weights, the forecast of every outcome.
+A claim about orders that follow a forecast has a `Pricing` in the place of its risk. Where other claims hold what a
+plan costs under each past observation, this one holds the plan's *figures*; where others are judged by weights, it is
+judged by the forecast of every outcome.
 ``pricing.of(figures, forecast)`` is what the plan costs there, as a policy's risk counts it.
 """
 
@@ -10,16 +11,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from whence.question import Question
 from whence.risk import Risk
 from whence.util.aliases import Floats
 
-__all__ = ["BandPricing", "Broken", "CurvePricing", "ForecastQuestion", "LinearPricing", "Pricing", "Shortfall"]
+__all__ = ["BandPricing", "Broken", "CurvePricing", "LinearPricing", "Pricing", "Shortfall"]
 
 
 #: Halvings until the end of a band is known to the last digit, and doublings on the way to it.
@@ -205,48 +205,6 @@ def _between(over: Callable[[float], float], good: float, bad: float) -> float:
             break
         good, bad = (middle, bad) if over(middle) <= 0.0 else (good, middle)
     return good
-
-
-@dataclass(frozen=True)
-class ForecastQuestion(Question):
-    """A question in which a context is told by its forecast; see the top of this module."""
-
-    #: The largest cost of either plan in the past, by which rounding is judged.
-    largest: float = 1.0
-    #: Whether the best plan of all is known for every forecast, so that an absolute question needs no rivals.
-    best_known: bool = False
-
-    @property
-    def pricing(self) -> Pricing:
-        """What prices the plans."""
-        return cast(Pricing, self.risk)
-
-    @property
-    def rival_decision(self) -> Floats:
-        """The figures of what the alternative must not cost more than."""
-        share, amount = self.margin
-        factor = 1.0 - share if share or amount else 1.0 + self.within
-        return self.pricing.changed(self.decision, factor, amount)
-
-    @property
-    def size(self) -> float:
-        """How large costs are."""
-        return self.largest
-
-    @property
-    def hopeless(self) -> bool:
-        """No observation has a cost of its own by which that could be told."""
-        return False
-
-    def bands(self) -> list[tuple[float, float]]:
-        """Of one product: between which forecasts the alternative is good enough."""
-        pricing = cast(BandPricing, self.pricing)
-        if self.best_known:
-            found = pricing.best_bands(self.alternative, 1.0 + self.within, self.tau)
-        else:
-            found = pricing.bands(self.alternative, self.rival_decision, self.tau)
-        assert found is not None
-        return found
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,7 @@
-"""A set of plans as an engine sees it: what its plans cost, and which of them is best under given weights."""
+"""Claims about a set of plans: some one of them beats the decision, or is the best plan there is.
+
+A set is what an engine sees of it: what its plans cost, and which of them is best under given weights.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from whence.claims.plans import PlanBeats, PlanIsBest, taken_over
 from whence.risk import Risk
 from whence.util.aliases import Floats
 
-__all__ = ["Others", "Plans", "Routes", "Stock"]
+__all__ = ["Others", "Plans", "Routes", "SetBeats", "SetIsBest", "Stock", "about_set"]
 
 
 @dataclass(frozen=True)
@@ -128,3 +132,33 @@ class Plans:
             return rival if over > tau else None
 
         return better
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SetBeats(PlanBeats):
+    """Some plan of a set beats the decision; `alternative` is the best of them in the initial context."""
+
+    plans: Plans  # type: ignore[misc]
+
+    def relative(self) -> PlanBeats:
+        """Return the claim that some plan of the set beats the decision."""
+        return taken_over(SetBeats, self)
+
+    def of_plan(self, alternative: Floats) -> PlanBeats:
+        """Return the claim about one plan of the set."""
+        return taken_over(PlanBeats, self, alternative=alternative)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SetIsBest(SetBeats, PlanIsBest):
+    """Some plan of a set costs no more than any plan there is, and no more than the decision."""
+
+    def of_plan(self, alternative: Floats) -> PlanBeats:
+        """Return the claim about one plan of the set."""
+        return taken_over(PlanIsBest, self, alternative=alternative)
+
+
+def about_set(claim: PlanBeats, plans: Plans, margin: tuple[float, float]) -> SetBeats:
+    """Return a claim about a set of plans in the place of one about its best plan in the initial context."""
+    kind = SetIsBest if isinstance(claim, PlanIsBest) else SetBeats
+    return taken_over(kind, claim, plans=plans, margin=margin)

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
+from whence.claims.plans import PlanBeats, PlanIsBest
 from whence.errors import InputError
 from whence.explain.ask import Request
 from whence.explain.missing import weights_for
 from whence.explain.plan_costs import in_order, sample_costs
-from whence.features.space import Few
+from whence.features.space import Few, Space
 from whence.question import Limits, Question
 from whence.risk import Risk
+from whence.settings import SearchSettings
 from whence.util.aliases import Floats
 from whence.weights.plausibility import Isolation, Nearby, usual_in
 
 if TYPE_CHECKING:
     from whence.policy import Policy
 
-__all__ = ["check_feasible", "few_of", "named", "plausible_of", "question_of", "values_of"]
+__all__ = ["check_feasible", "few_of", "named", "question_of", "settings_of", "space_of", "values_of"]
 
 
 def question_of(
@@ -52,30 +55,43 @@ def question_of(
             return None
         return polytope, problem.cost_rows(policy.Y_), problem.vector(request.instead)
 
+    about: dict[str, Any] = {
+        # Without an allowance it stays as it lies in memory, which decides how sums are rounded.
+        "alternative": alternative - allowance if allowance else alternative,
+        "decision": decision,
+        "risk": mean,
+        "tau": tau,
+        "margin": request.margin_parts,
+        "within": within,
+        "allowance": allowance,
+    }
+    claim = (
+        PlanIsBest(**about, better=better, best=best, linear=linear)
+        if request.kind == "absolute"
+        else PlanBeats(**about)
+    )
     return Question(
-        space=policy.schema_.space(
-            initial, request.fixed, request.bounds, relations=policy.schema_.related(request.relations, policy.X_)
-        ),
+        space=space_of(policy, request, initial),
         weights=weights_for(policy, initial),
         inputs=policy.input_map_,
-        # Without an allowance it stays as it lies in memory, which decides how sums are rounded.
-        alternative=alternative - allowance if allowance else alternative,
-        decision=decision,
-        risk=mean,
-        kind=request.kind,
-        tau=tau,
-        separation=float(request.separation),
-        better=better,
-        best=best,
+        claim=claim,
         limits=limits,
-        options=dict(request.options),
-        within=within,
-        allowance=allowance,
-        margin=request.margin_parts,
-        plausible=plausible_of(policy, request, initial),
-        threads=None if request.threads is None else int(request.threads),
-        linear=linear,
+        settings=settings_of(request),
     )
+
+
+def settings_of(request: Request) -> SearchSettings:
+    """How the request wants to be searched for."""
+    threads = None if request.threads is None else int(request.threads)
+    return SearchSettings(float(request.separation), threads, dict(request.options))
+
+
+def space_of(policy: Policy, request: Request, initial: pd.Series) -> Space:
+    """Where the request allows contexts to lie, apart from how many features may change."""
+    related = policy.schema_.related(request.relations, policy.X_)
+    space = policy.schema_.space(initial, request.fixed, request.bounds, relations=related)
+    plausible = plausible_of(policy, request, initial)
+    return space if plausible is None else replace(space, plausible=plausible)
 
 
 def few_of(policy: Policy, request: Request, question: Question, barred: Sequence[Collection[str]]) -> Few | None:

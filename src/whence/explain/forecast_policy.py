@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from whence.claims.forecast_costs import BandPricing, CurvePricing, ForecastQuestion, LinearPricing, Pricing, Shortfall
+from whence.claims.forecast_costs import BandPricing, CurvePricing, LinearPricing, Pricing, Shortfall
+from whence.claims.forecasts import OrderBeats, OrderIsBest
 from whence.errors import InputError
+from whence.explain.build_question import settings_of, space_of
 from whence.explain.missing import weights_for
 from whence.explain.plan_costs import sample_costs
 from whence.problems import Newsvendor
@@ -73,9 +75,7 @@ def check_asked(policy: Policy, request: Request, sets: bool) -> None:
             )
 
 
-def forecast_question(
-    policy: Policy, request: Request, initial: pd.Series, limits: Limits, plan: Any, plausible: Any
-) -> ForecastQuestion:
+def forecast_question(policy: Policy, request: Request, initial: pd.Series, limits: Limits, plan: Any) -> Question:
     """What an engine is asked, in forecasts and figures of plans."""
     problem, risk, weights = policy.problem, policy.risk_, policy.weights_
     assert isinstance(weights, ForecastWeights)
@@ -102,31 +102,27 @@ def forecast_question(
         return rival if pricing.of(alternative, forecast) - pricing.of(rival, forecast) > tau else None
 
     view = weights_for(policy, initial)
-    question = ForecastQuestion(
-        space=policy.schema_.space(
-            initial, request.fixed, request.bounds, relations=policy.schema_.related(request.relations, policy.X_)
-        ),
+    about: dict[str, Any] = {
+        "alternative": alternative,
+        "decision": pricing.figures(plan),
+        "risk": pricing,
+        "tau": tau,
+        "margin": request.margin_parts,
+        "within": within,
+        "allowance": allowance,
+        "largest": largest,
+        "best_known": _best_known(pricing, problem, request),
+    }
+    claim = OrderIsBest(**about, better=better, best=best) if request.kind == "absolute" else OrderBeats(**about)
+    question = Question(
+        space=space_of(policy, request, initial),
         weights=view,
         inputs=policy.input_map_,
-        alternative=alternative,
-        decision=pricing.figures(plan),
-        risk=pricing,
-        kind=request.kind,
-        tau=tau,
-        separation=float(request.separation),
-        better=better,
-        best=best,
+        claim=claim,
         limits=limits,
-        options=dict(request.options),
-        within=within,
-        allowance=allowance,
-        margin=request.margin_parts,
-        plausible=plausible,
-        threads=None if request.threads is None else int(request.threads),
-        largest=largest,
-        best_known=_best_known(pricing, problem, request),
+        settings=settings_of(request),
     )
-    _check_bands(question)
+    _check_bands(claim)
     return question
 
 
@@ -139,19 +135,19 @@ def _best_known(pricing: Pricing, problem: DecisionProblem, request: Request) ->
     return isinstance(pricing, CurvePricing) and getattr(problem, "budget", None) is None
 
 
-def _check_bands(question: ForecastQuestion) -> None:
+def _check_bands(claim: OrderBeats) -> None:
     """Refuse shares of a cost that looks at a tail, of which nothing is known, and margins beside the best order."""
-    pricing = question.pricing
-    if isinstance(pricing, BandPricing) and question.kind == "absolute" and not question.best_known:
+    pricing = claim.pricing
+    if isinstance(pricing, BandPricing) and claim.kind == "absolute" and not claim.best_known:
         raise InputError(
             "'margin' must be left out with kind='absolute' for an order that follows a forecast: give one of the two.",
             parameter="margin",
         )
-    share = question.margin[0] or question.within
+    share = claim.margin[0] or claim.within
     tail = isinstance(pricing, BandPricing) and pricing.shortfall is None
-    limited = isinstance(pricing, BandPricing) and question.best_known and np.isfinite(pricing.budget)
+    limited = isinstance(pricing, BandPricing) and claim.best_known and np.isfinite(pricing.budget)
     if share and (tail or limited):
-        name = "margin" if question.margin[0] else "within"
+        name = "margin" if claim.margin[0] else "within"
         what = "CVaR" if tail else "a budget"
         raise InputError(
             f"{name!r} must be left out for orders that follow a forecast under {what}. Got {share:g}.", parameter=name
@@ -243,14 +239,14 @@ def _of_orders(problem: Newsvendor, risk: Risk, residuals: Floats) -> Pricing:
 
 def before_of(question: Question, before: Floats, samples: int) -> dict[str, Any]:
     """The weights and, where the policy forecasts, the forecast in the initial context."""
-    if not isinstance(question, ForecastQuestion):
+    if not isinstance(question.claim, OrderBeats):
         return {"weights_before": before}
     return {"weights_before": np.full(samples, 1.0 / samples), "forecast": Forecasted(before)}
 
 
 def after_of(policy: Policy, question: Question, draft: Explanation, after: Floats) -> dict[str, Any]:
     """The same in the context found."""
-    if not isinstance(question, ForecastQuestion):
+    if not isinstance(question.claim, OrderBeats):
         return {"weights_after": after}
     assert draft.forecast is not None
     assert isinstance(policy.weights_, ForecastWeights)

@@ -56,11 +56,12 @@ def filled_question(
         return question
     relations = policy.schema_.related(request.relations, policy.X_)
     space = policy.schema_.space(initial, request.fixed, request.bounds, restricted, relations, filled)
-    few = question.few
+    few = question.space.few
     if few is not None:
         few = few.filling(_numbers(policy, question, filled)) or few
     # What an engine keeps of one question is of no use to another.
-    return replace(question, space=space, weights=weights_for(policy, initial, filled), few=few, memo={})
+    space = replace(space, few=few, plausible=question.space.plausible)
+    return replace(question, space=space, weights=weights_for(policy, initial, filled), memo={})
 
 
 def _numbers(policy: Policy, question: Question, names: Collection[str]) -> set[int]:
@@ -85,7 +86,7 @@ def nearest_filled(
 
     def asked() -> Iterator[Question]:
         for filled in sets:
-            few = question.few
+            few = question.space.few
             if few is None or few.filling(_numbers(policy, question, filled)) is not None:
                 yield filled_question(policy, request, initial, question, filled, restricted)
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from whence.errors import InternalError
 from whence.explain.ask import Request
-from whence.explain.build_question import check_feasible, few_of, named, plausible_of, question_of, values_of
+from whence.explain.build_question import check_feasible, few_of, named, question_of, values_of
 from whence.explain.changes import with_changes
 from whence.explain.explanation import Costs, Explanation
 from whence.explain.forecast_policy import after_of, before_of, check_asked, forecast_question
@@ -74,9 +74,7 @@ def explain(
     # What a report would stumble over later is refused before the search.
     cost_unit_of(policy.problem)
     if forecasts:
-        question: Question = forecast_question(
-            policy, request, initial, limits, plan, plausible_of(policy, request, initial)
-        )
+        question = forecast_question(policy, request, initial, limits, plan)
     else:
         question = question_of(policy, request, initial, limits, costs)
     # What the criterion is judged by in the initial context: the weights, or the forecast.
@@ -84,27 +82,26 @@ def explain(
     if plans is not None:
         question = question_about(question, policy, request, plans)
     few = few_of(policy, request, question, barred)
-    question = question if few is None else replace(question, few=few)
+    question = question if few is None else replace(question, space=replace(question.space, few=few))
     question = question if shared is None else replace(question, memo=shared)
     # The rungs of a ladder ask for confidence, too, where there are trees.
     climbs = request.holds is not None and policy.weights_.per_tree_known
     confidence = 1.0 if climbs else float(request.confidence)
-    engine.check(replace(question, confidence=confidence) if confidence else question)
+    engine.check(question.claiming(confidence=confidence) if confidence else question)
     label = engine.label(policy.weights_, request.options)
     draft = _draft(policy, request, question, initial, here, plan, costs, label)
     if plans is not None:
         draft = _with_plans(draft, request, plans)
-    best = question.best or question.better
     pending: dict[float, tuple[Question, Answer]] = {}
 
     def found(confidence: float) -> Explanation:
-        asked = replace(question, confidence=confidence, better=best) if confidence else question
+        asked = replace(question, claim=question.claim.with_confidence(confidence)) if confidence else question
         if confidence:
             engine.check(asked)
         answer = _without_search(asked, here, draft.cost_before, decided.cost)
         if answer is None:
             names = policy.schema_.feature_of_coordinate()
-            policy.weights_.check_start(asked.space.start, asked.separation, names)
+            policy.weights_.check_start(asked.space.start, asked.settings.separation, names)
             asked, answer = nearest_filled(policy, request, initial, asked, search)
         own = draft if asked is question else replace(draft, confidence=confidence, question=asked)
         explanation = _found(policy, asked, answer, own)
@@ -185,13 +182,13 @@ def _without_search(question: Question, before: Floats, costs: Costs, best: floa
         The cost of what the policy decides there.
     """
     # Only the search can say by how many standard errors it holds, and how usual the context is.
-    searched = bool(question.confidence) or question.plausible is not None
-    if not searched and _excess_before(question, before, costs, best) <= question.tau:
+    searched = bool(question.claim.confidence) or question.space.plausible is not None
+    if not searched and _excess_before(question, before, costs, best) <= question.claim.tau:
         return Answer("already", question.space.start, 0.0, 0.0)
-    if question.plans is None and question.hopeless:
-        more = f"over {100 * question.within:.4g} % more" if question.within else "more"
+    if question.claim.plans is None and question.claim.hopeless:
+        more = f"over {100 * question.claim.within:.4g} % more" if question.claim.within else "more"
         note = f"every past observation costs {more} with the alternative than with the decision"
-        if any(question.margin):
+        if any(question.claim.margin):
             note = "in every past observation the alternative saves less than that against the decision, or nothing"
         return Answer("none", None, np.inf, np.inf, note=note)
     return None
@@ -199,12 +196,12 @@ def _without_search(question: Question, before: Floats, costs: Costs, best: floa
 
 def _excess_before(question: Question, before: Floats, costs: Costs, best: float) -> float:
     """By how much the alternative costs more than it may in the initial context."""
-    rival = question.rival_decision
-    alternative = costs.alternative - question.allowance
-    over = alternative - (costs.decision if rival is question.decision else question.risk.of(rival, before))
-    if question.kind == "absolute":
-        best_over = alternative - (1.0 + question.within) * best
-        over = max(best_over, over) if any(question.margin) else best_over
+    rival = question.claim.rival_decision
+    alternative = costs.alternative - question.claim.allowance
+    over = alternative - (costs.decision if rival is question.claim.decision else question.claim.risk.of(rival, before))
+    if question.claim.kind == "absolute":
+        best_over = alternative - (1.0 + question.claim.within) * best
+        over = max(best_over, over) if any(question.claim.margin) else best_over
     return over
 
 
@@ -219,7 +216,7 @@ def _draft(
     engine: str,
 ) -> Explanation:
     """The explanation with everything that is known before the answer."""
-    risk = question.risk
+    risk = question.claim.risk
     return Explanation(
         status="none",
         kind=request.kind,
@@ -231,20 +228,21 @@ def _draft(
         decision=decision,
         alternative=request.instead,
         cost_before=Costs(
-            risk.of(question.decision, before), risk.of(question.alternative, before) + question.allowance
+            risk.of(question.claim.decision, before),
+            risk.of(question.claim.alternative, before) + question.claim.allowance,
         ),
         cost_after=None,
         weights_after=None,
         engine=engine,
         seconds=0.0,
         nodes=0,
-        within=question.within,
-        allowance=question.allowance,
-        margin=question.margin,
+        within=question.claim.within,
+        allowance=question.claim.allowance,
+        margin=question.claim.margin,
         plausible=request.plausible,
         max_changes=None if request.max_changes is None else int(request.max_changes),
-        tolerance=question.tau,
-        separation=question.separation if policy.weights_.needs_separation else None,
+        tolerance=question.claim.tau,
+        separation=question.settings.separation if policy.weights_.needs_separation else None,
         # Whatever the risk counts an observation for, a report shows what it costs.
         costs_decision=costs["decision"],
         costs_alternative=costs["instead"],
@@ -288,8 +286,8 @@ def _found(policy: Policy, question: Question, answer: Answer, draft: Explanatio
     context, after, distance, alternative, rival = confirmed(
         question, answer, policy.schema_, draft.initial, policy.inputs_of
     )
-    same = question.rival_decision is question.decision
-    decision = rival if same else question.risk.of(question.decision, after)
+    same = question.claim.rival_decision is question.claim.decision
+    decision = rival if same else question.claim.risk.of(question.claim.decision, after)
     proved = answer.status == "optimal" and answer.bound == answer.distance
     bound = distance if proved else min(answer.bound, distance)
     return replace(
@@ -298,7 +296,7 @@ def _found(policy: Policy, question: Question, answer: Answer, draft: Explanatio
         context=context,
         distance=distance,
         bound=bound,
-        cost_after=Costs(decision, alternative + question.allowance),
+        cost_after=Costs(decision, alternative + question.claim.allowance),
         **after_of(policy, question, draft, after),
     )
 
@@ -319,7 +317,8 @@ def _without_restrictions(
     left = question.limits.remaining
     limits = Limits(None if np.isinf(left) else left, request.node_limit, request.on_progress, request.memory_limit)
     limits.reserve = question.limits.reserve
-    wider = replace(question, space=free, weights=weights_for(policy, explanation.initial), limits=limits)
+    wider = question.in_space(free)
+    wider = replace(wider, weights=weights_for(policy, explanation.initial), limits=limits)
     wider, answer = nearest_filled(policy, request, explanation.initial, wider, search, restricted=False)
     relaxed = _found(policy, wider, answer, replace(explanation, status="none", note=""))
     relaxed = with_changes(policy, wider, answer, relaxed)

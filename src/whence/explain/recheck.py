@@ -48,32 +48,36 @@ def confirmed(question: Question, answer: Answer, schema: Schema, initial: pd.Se
     point = schema.encode_row(context)
     size = max(1.0, float(np.abs(space.start).max()))
     if not space.contains(point, slack=COORDINATE_SLACK * size):
-        raise InternalError(f"The {question.kind} explanation lies outside the allowed contexts: {context.to_dict()}.")
+        raise InternalError(
+            f"The {question.claim.kind} explanation lies outside the allowed contexts: {context.to_dict()}."
+        )
     distance = space.distance(point)
     if abs(distance - answer.distance) > DISTANCE_SLACK * size * max(1.0, float(space.weight.max())):
         raise InternalError(f"The explanation lies at distance {distance:.9g}, not at {answer.distance:.9g} as found.")
     row = inputs_of(context)
-    weights = question.weights.confirmed(row, question.separation)
-    slack = COST_SLACK * max(1e-300, question.size)
-    cost, allowed = (question.risk.of(c, weights) for c in (question.alternative, question.rival_decision))
+    weights = question.weights.confirmed(row, question.settings.separation)
+    slack = COST_SLACK * max(1e-300, question.claim.size)
+    cost, allowed = (
+        question.claim.risk.of(c, weights) for c in (question.claim.alternative, question.claim.rival_decision)
+    )
     gap = cost - allowed
     # By standard errors, a plan of a set must beat those outside it; the decision may be in the set.
-    outside = bool(question.confidence) and question.plans is not None and question.kind == "absolute"
-    if gap > question.tau + slack and not outside:
+    outside = bool(question.claim.confidence) and question.claim.plans is not None and question.claim.kind == "absolute"
+    if gap > question.claim.tau + slack and not outside:
         raise InternalError(f"The alternative costs {gap:.6g} more than the decision in the context found.")
-    if question.plausible is not None and not question.plausible.accepts(point):
+    if question.space.plausible is not None and not question.space.plausible.accepts(point):
         raise InternalError(f"The context found is less usual than was asked for: {context.to_dict()}.")
-    if question.few is not None and not question.few.accepts(space, point):
+    if question.space.few is not None and not question.space.few.accepts(space, point):
         raise InternalError(f"More features change than was asked for: {context.to_dict()}.")
-    rival = question.better(weights) if question.kind == "absolute" and not outside else None
+    rival = None if outside else question.claim.rival(weights)
     if outside:
-        _check_confidence(question, row, rivals_there(question, weights), slack)
-    elif question.confidence:
-        rivals = [question.rival_decision, *([] if rival is None else [rival])]
+        _check_confidence(question, row, rivals_there(question.claim, weights), slack)
+    elif question.claim.confidence:
+        rivals = [question.claim.rival_decision, *([] if rival is None else [rival])]
         _check_confidence(question, row, rivals, slack)
     elif rival is not None:
-        regret = cost - question.risk.of(rival, weights)
-        if regret > question.tau + slack:
+        regret = cost - question.claim.risk.of(rival, weights)
+        if regret > question.claim.tau + slack:
             raise InternalError(f"The alternative is {regret:.6g} from optimal in the context found.")
     return Confirmed(context, weights, distance, cost, allowed)
 
@@ -112,12 +116,14 @@ def _check_confidence(question: Question, row: Floats, rivals: Sequence[Floats],
     trees = question.weights.per_tree(row)
     assert trees is not None
     for rival in rivals:
-        values = question.risk.by_tree(question.alternative, trees) - question.risk.by_tree(rival, trees)
+        values = question.claim.risk.by_tree(question.claim.alternative, trees) - question.claim.risk.by_tree(
+            rival, trees
+        )
         spread = float(values.std(ddof=1)) / np.sqrt(len(values)) if len(values) > 1 else 0.0
-        over = float(values.mean()) + question.confidence * spread
-        if over > question.tau + slack * (1.0 + question.confidence):
+        over = float(values.mean()) + question.claim.confidence * spread
+        if over > question.claim.tau + slack * (1.0 + question.claim.confidence):
             raise InternalError(
-                f"The alternative is not better by {question.confidence:g} standard errors in the context found: "
+                f"The alternative is not better by {question.claim.confidence:g} standard errors in the context found: "
                 f"{over:.6g} is missing."
             )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -136,7 +136,8 @@ def region_of(explanation: Explanation, time_limit: float | None) -> Region:
     source, question = explanation.source, explanation.question
     assert source is not None and question is not None and explanation.context is not None  # noqa: PT018
     after = explanation.weights_after
-    if question.plans is not None and question.confidence and after is not None and question.better(after) is not None:
+    claim = question.claim
+    if claim.plans is not None and claim.confidence and after is not None and claim.rival(after) is not None:
         # A plan of a set that is surely better than those outside it need not be the best of the set.
         return Region((), 0.0, False, False, "No rule: another plan of the set is better in the context found.")
     box = _grown(explanation, question.with_time(time_limit))
@@ -151,11 +152,11 @@ def _grown(explanation: Explanation, question: Question) -> Box | None:
     """The box around the explanation within what `question` allows, by the engine of its weights."""
     source = explanation.source
     assert source is not None and explanation.context is not None  # noqa: PT018
-    absolute = question.kind == "absolute"
+    absolute = question.claim.kind == "absolute"
     box: Box | None = part_of(source.weights, "region")(
         question,
         source.schema.encode_row(explanation.context),
-        confidence=question.confidence,
+        confidence=question.claim.confidence,
         anything=any_plan(source.problem, source.Y, source.risk) if absolute else None,
     )
     return box
@@ -172,7 +173,7 @@ def fault_of(explanation: Explanation, rule: Region) -> str:
     space = _space_of(explanation, rule)
     if space is None:
         return "The explanation does not lie in the region of its own rule."
-    box = _grown(explanation, replace(question, space=space).with_time(None))
+    box = _grown(explanation, question.in_space(space).with_time(None))
     # Of a category, all that may be on must be.
     number = space.group < 0
     filled = box is not None and box.full[number].all() and (box.categories | (space.upper <= 0.0))[~number].all()

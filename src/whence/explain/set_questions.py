@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 
 from whence.claims.confidence import APART, rivals_there, worst_rival
-from whence.claims.sets import Others, Plans, Routes, Stock
+from whence.claims.sets import Others, Plans, Routes, Stock, about_set
 from whence.errors import InputError, SolverError
 from whence.explain.ask import Request
 from whence.explain.plan_costs import sample_costs, share_below
@@ -99,9 +99,10 @@ def question_about(question: Question, policy: Policy, request: Request, plans: 
     """`question`, which is about the best plan of the set in the initial context, about the set itself."""
     share, amount = request.margin_parts
     if isinstance(plans, AnyPlan):
-        strictly = max(2.0 * question.tau, STRICTLY * float(np.abs(question.decision).max()))
+        strictly = max(2.0 * question.claim.tau, STRICTLY * float(np.abs(question.claim.decision).max()))
         share, amount = share_below(plans, share), amount + strictly
-    return replace(question, plans=_plans(policy, request, plans), margin=(share, amount))
+    claim = about_set(question.claim, _plans(policy, request, plans), (share, amount))
+    return replace(question, claim=claim)
 
 
 def _plans(policy: Policy, request: Request, plans: PlanSet) -> Plans:
@@ -251,28 +252,28 @@ def taking_over(
     Where it has to be better by some standard errors, it is the one that is best by as many: `row` is the context as
     the estimator of the weights sees it.
     """
-    sure = question.confidence > 0.0
+    sure = question.claim.confidence > 0.0
     plan = _surest(policy, question, plans, weights, row) if sure else best_plan(policy, plans, weights)
     costs = sample_costs(policy.problem, plan, policy.Y_, "instead")
     values = np.asarray(policy.risk_.values(costs), dtype=np.float64)
-    rival = None if question.plans is None else question.plans.rival
+    rival = None if question.claim.plans is None else question.claim.plans.rival
 
     def better(weights: Floats) -> Floats | None:
         if rival is None:
             return None
         best = rival(weights)
-        cost = question.risk.of(values, weights) - question.allowance
-        return best if cost - question.risk.of(best, weights) > question.tau else None
+        cost = question.claim.risk.of(values, weights) - question.claim.allowance
+        return best if cost - question.claim.risk.of(best, weights) > question.claim.tau else None
 
-    before = question.risk.of(values, draft.weights_before)
+    before = question.claim.risk.of(values, draft.weights_before)
     draft = replace(
         draft,
         alternative=plan,
         costs_alternative=costs,
         cost_before=draft.cost_before._replace(alternative=before),
     )
-    asked = values - question.allowance if question.allowance else values
-    return replace(question, alternative=asked, better=better), draft
+    asked = values - question.claim.allowance if question.claim.allowance else values
+    return question.claiming(alternative=asked).refuted_by(better), draft
 
 
 def _surest(policy: Policy, question: Question, plans: PlanSet, weights: Floats, row: Floats) -> Any:
@@ -284,12 +285,14 @@ def _surest(policy: Policy, question: Question, plans: PlanSet, weights: Floats,
     assert trees is not None
     if listed is None:
         return best_plan(policy, plans, weights)
-    rivals = rivals_there(question, weights)
+    rivals = rivals_there(question.claim, weights)
 
     def merit(plan: Any) -> tuple[float, float]:
         costs = np.asarray(policy.risk_.values(sample_costs(policy.problem, plan, policy.Y_)), dtype=np.float64)
-        missed = max(worst_rival(question, costs - question.allowance, rivals, trees)[0] - question.tau, 0.0)
-        return missed, question.risk.of(costs, weights)
+        missed = max(
+            worst_rival(question.claim, costs - question.claim.allowance, rivals, trees)[0] - question.claim.tau, 0.0
+        )
+        return missed, question.claim.risk.of(costs, weights)
 
     return min(listed, key=merit)
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from whence.features.coordinate_relations import Relations
 from whence.util.aliases import Floats
+from whence.weights.plausibility import Isolation, Nearby
 
 __all__ = ["Curve", "Few", "Part", "Space"]
 
@@ -72,6 +73,10 @@ class Space:
         Which coordinates belong to one feature, where more than the levels of a category do: the parts of a date.
     days : mapping from coordinate to pair of dates, optional
         By the first coordinate of every date: the first and the last day that may be suggested.
+    few : Few, optional
+        How many features may change, and which never together.
+    plausible : Isolation or Nearby, optional
+        Which contexts look enough like past ones to count.
     """
 
     start: Floats
@@ -90,6 +95,8 @@ class Space:
     fee: Floats | None = None
     owner: NDArray[np.int64] | None = None
     days: Mapping[int, tuple[date, date]] = field(default_factory=dict)
+    few: Few | None = None
+    plausible: Isolation | Nearby | None = None
 
     @cached_property
     def feature(self) -> NDArray[np.int64]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
 
 from whence.checks import names_in
+from whence.claims.forecasts import ForecastBetween
 from whence.errors import InputError, InternalError
 from whence.explain.ask import LIMITS
 from whence.explain.missing import merged, sets_to_fill
@@ -20,7 +21,7 @@ from whence.forecasts.crossing import SLACK, Crossing, Forecaster
 from whence.forecasts.sources import Sums
 from whence.models.base import Link
 from whence.question import Answer, Limits, Progress, Question
-from whence.search.forest.forecast_search import question_of
+from whence.settings import SearchSettings
 from whence.util.json import to_plain
 
 __all__ = ["CrossingRequest", "explain"]
@@ -100,6 +101,8 @@ def explain(ensemble: Forecaster, request: CrossingRequest) -> Crossing:
     space = schema.space(initial, request.fixed, request.bounds, relations=related)
     request.check(ensemble, initial, space)
     usual = None if request.plausible is None else ensemble.usual(float(request.plausible))
+    claim = ForecastBetween(low=wanted[0], high=wanted[1], tau=tau)
+    settings = SearchSettings(separation=0.0, threads=request.threads)
     what, unit, model = ensemble.about()
     draft = Crossing(
         status="none",
@@ -124,26 +127,22 @@ def explain(ensemble: Forecaster, request: CrossingRequest) -> Crossing:
     )
 
     def answered(restricted: bool, limits: Limits) -> Crossing:
-        now = float(summed.sums(ensemble.seen(initial)[None, :])[0])
-        if wanted[0] - tau <= now <= wanted[1] + tau and (usual is None or usual.accepts(space.start)):
+        now = summed.sums(ensemble.seen(initial)[None, :])[0]
+        if claim.is_satisfied(now) and (usual is None or usual.accepts(space.start)):
             answer = Answer("already", space.start, 0.0, 0.0)
-        elif wanted[0] == np.inf or wanted[1] == -np.inf:
+        elif not claim.is_possible:
             answer = Answer("none", None, np.inf, np.inf)
         else:
             return filled(restricted, limits)
-        return _completed(ensemble, summed, question_in(space, summed, limits), wanted, answer, draft)
+        return _completed(ensemble, question_in(space, summed, limits), answer, draft)
 
     def question_in(room: Space, trees: Sums, limits: Limits) -> Question:
-        few = request.few(room)
-        return question_of(trees, room, ensemble.input_map_, tau, limits, request.threads, usual, few)
-
-    def search(question: Question) -> Answer:
-        return ensemble.answer(question, wanted)
+        room = replace(room, few=request.few(room), plausible=usual)
+        return Question(room, cast(Any, trees), ensemble.input_map_, claim, limits, settings)
 
     def filled(restricted: bool, limits: Limits) -> Crossing:
         """The nearest answer, whatever is filled in for it."""
         sets = sets_to_fill(schema, initial, request.fill, request.fixed if restricted else ())
-        made: dict[int, Sums] = {}
 
         def questions() -> Iterator[Question]:
             for names in sets:
@@ -152,11 +151,10 @@ def explain(ensemble: Forecaster, request: CrossingRequest) -> Crossing:
                 for name in names:
                     row[name] = schema.training_range(name)[0]
                 trees = ensemble.summed(row)
-                made[id(room)] = trees
                 yield question_in(room, trees, limits)
 
-        question, answer = merged(questions(), search)
-        return _completed(ensemble, made[id(question.space)], question, wanted, answer, draft)
+        question, answer = merged(questions(), ensemble.answer)
+        return _completed(ensemble, question, answer, draft)
 
     found = answered(True, limits)
     free = schema.space(initial, restricted=False, relations=related)
@@ -188,9 +186,7 @@ def _sums_of(between: tuple[float, float], link: Link) -> tuple[float, float]:
 
 def _completed(
     ensemble: Forecaster,
-    summed: Sums,
     question: Question,
-    wanted: tuple[float, float],
     answer: Answer,
     draft: Crossing,
 ) -> Crossing:
@@ -210,11 +206,11 @@ def _completed(
     distance = space.distance(point)
     if abs(distance - answer.distance) > SLACK * size * max(1.0, float(space.weight.max())):
         raise InternalError(f"The context found lies at distance {distance:.9g}, not at {answer.distance:.9g}.")
-    if question.plausible is not None and not question.plausible.accepts(point):
+    if question.space.plausible is not None and not question.space.plausible.accepts(point):
         raise InternalError(f"The context found is less usual than was asked for: {context.to_dict()}.")
-    if question.few is not None and not question.few.accepts(space, point):
+    if question.space.few is not None and not question.space.few.accepts(space, point):
         raise InternalError(f"More features change than was asked for: {context.to_dict()}.")
-    after = _confirmed(ensemble, summed, wanted, context, draft.tolerance)
+    after = _confirmed(ensemble, question, context)
     proved = answer.status == "optimal" and answer.bound == answer.distance
     changes = _changes(schema, space, draft.initial, context)
     found = replace(
@@ -231,10 +227,9 @@ def _completed(
     return replace(found, status="already") if answer.status == "optimal" and distance == 0.0 else found
 
 
-def _confirmed(
-    ensemble: Forecaster, summed: Sums, wanted: tuple[float, float], context: pd.Series, tau: float
-) -> float:
+def _confirmed(ensemble: Forecaster, question: Question, context: pd.Series) -> float:
     """The model's own forecast in a context, which must be what the trees add up to, within the limits."""
+    summed, claim = cast(Sums, cast(Any, question.weights)), cast(ForecastBetween, question.claim)
     total = float(summed.sums(ensemble.seen(context)[None, :])[0])
     said, slack = ensemble.forecast_of(context), ensemble.precision()
     ends = np.array([total - slack, total + slack])
@@ -246,7 +241,7 @@ def _confirmed(
             f"The model forecasts {said:.9g} in the context found, where what was read of it adds up to {total:.9g}."
         )
     off = 1e-9 * max(1.0, abs(total))
-    if not wanted[0] - tau - off <= total <= wanted[1] + tau + off:
+    if not claim.low - claim.tau - off <= total <= claim.high + claim.tau + off:
         raise InternalError(f"The forecast is {said:.9g} in the context found, which is not what was asked for.")
     return said
 

@@ -234,7 +234,7 @@ class Forecaster(Protocol):
         """What is searched, as it is for a context with these missing values."""
         ...
 
-    def answer(self, question: Question, between: tuple[float, float]) -> Answer:
+    def answer(self, question: Question) -> Answer:
         """The nearest context in which the sum lies between two numbers."""
         ...
 

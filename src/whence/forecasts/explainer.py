@@ -303,9 +303,9 @@ class Ensemble:
         """What is searched, where a context lacks what this one lacks."""
         return self._asked.view(context)
 
-    def answer(self, question: Question, between: tuple[float, float]) -> Answer:
+    def answer(self, question: Question) -> Answer:
         """The nearest context in which the sum, or the line, lies between two numbers."""
-        return self._asked.answer(question, between)
+        return self._asked.answer(question)
 
     def seen(self, context: pd.Series) -> Floats:
         """One context as it is searched."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import replace
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, cast
 
 import numpy as np
 import pandas as pd
 
+from whence.claims.forecasts import ForecastBetween
 from whence.errors import InternalError
 from whence.features import Schema
 from whence.models import FittedTrees
@@ -68,7 +69,7 @@ class AskedForecast(ABC):
         """What is searched, where a context lacks what this one lacks."""
 
     @abstractmethod
-    def answer(self, question: Question, between: tuple[float, float]) -> Answer:
+    def answer(self, question: Question) -> Answer:
         """The nearest context in which the sum lies between two numbers, either of which may be infinite."""
 
     @abstractmethod
@@ -158,10 +159,10 @@ class AskedTrees(AskedForecast):
         """Where a column is split."""
         return np.concatenate([tree.threshold[tree.feature == column] for tree in self.laid().trees])
 
-    def answer(self, question: Question, between: tuple[float, float]) -> Answer:
+    def answer(self, question: Question) -> Answer:
         if question.space.circles:
-            return nearest_way_round(question, lambda one: crossing(one, between))
-        return crossing(question, between)
+            return nearest_way_round(question, crossing)
+        return crossing(question)
 
     def predicted(self, table: pd.DataFrame) -> Floats:
         return self.read.predicted(self.layout.model_rows(self.schema.levels_shown(table)), self.label)
@@ -252,16 +253,17 @@ class AskedLine(AskedForecast):
     def view(self, context: pd.Series) -> Line:
         return self.line
 
-    def answer(self, question: Question, between: tuple[float, float]) -> Answer:
+    def answer(self, question: Question) -> Answer:
         # Only where a line is asked about must the solver be there.
         from whence.milp.line_program import within_band
 
-        low, high = between
+        claim = cast(ForecastBetween, question.claim)
+        low, high = claim.low, claim.high
         rounding = self.line.precision()
         found = within_band(question, (low - rounding, high + rounding))
         # A line always stops at its limit: what misses that by the tolerance counts where nothing else does.
-        if found.status == "none" and question.tau > rounding:
-            found = within_band(question, (low - question.tau, high + question.tau))
+        if found.status == "none" and claim.tau > rounding:
+            found = within_band(question, (low - claim.tau, high + claim.tau))
         one_sided = np.isinf(low) or np.isinf(high)
         return replace(found, cell=_beyond(question, found.point)) if one_sided and found.point is not None else found
 
@@ -282,7 +284,7 @@ class AskedLine(AskedForecast):
 def _beyond(question: Question, point: Floats) -> tuple[Floats, Floats] | None:
     """Where a line keeps a single limit: what has moved to reach it may move on, as far as it is allowed to."""
     space = question.space
-    if space.relations is not None or question.plausible is not None or space.circles:
+    if space.relations is not None or question.space.plausible is not None or space.circles:
         return None
     low, high = point.copy(), point.copy()
     for j in np.flatnonzero(point != space.start).tolist():

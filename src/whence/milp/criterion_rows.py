@@ -34,7 +34,7 @@ class Criterion(Protocol):
 
 def criterion_of(model: Model, weighting: Weighting, question: Question, how: str) -> ExpectedCost | TailCost:
     """The criterion that belongs to the question's risk measure; `how` the weights are bounded (see `w_max`)."""
-    tail = question.risk.tail
+    tail = question.claim.risk.tail
     if tail is None:
         return ExpectedCost(weighting, question)
     return TailCost(model, weighting, question, tail, w_max(question.weights, how))
@@ -55,7 +55,7 @@ class ExpectedCost:
 
     def against(self, rival: Floats) -> list[Row]:
         """The row that says: the alternative costs at most tau more than a plan with the sample costs `rival`."""
-        return [self.weighting.at_most(self.question.alternative - rival, self.question.tau)]
+        return [self.weighting.at_most(self.question.claim.alternative - rival, self.question.claim.tau)]
 
 
 class TailCost:
@@ -70,7 +70,7 @@ class TailCost:
         self.weights = weighting.columns
         self.ceilings = ceilings
         # Both flows have the same mass: a constant in all costs cancels, and small numbers are safer.
-        self.base = float(question.alternative.min())
+        self.base = float(question.claim.alternative.min())
         self.alternative = self._ordered_tail()
         self._spare: list[Columns] = []
 
@@ -86,7 +86,7 @@ class TailCost:
         """The alternative's tail costs at most tau more than what the rival's flow carries."""
         flow = self._spare.pop() if self._spare else self._flow()
         limit = Linear(flow, rival - self.base)
-        return [scaled(self.alternative - limit, self.question.tau * self.tail)]
+        return [scaled(self.alternative - limit, self.question.claim.tau * self.tail)]
 
     def _flow(self) -> Columns:
         """Flow variables, at most the weights, that add up to the tail."""
@@ -98,7 +98,7 @@ class TailCost:
 
     def _ordered_tail(self) -> Linear:
         """Cost of the alternative's tail: its flow follows the order of the costs, the last sample split."""
-        costs = self.question.alternative
+        costs = self.question.claim.alternative
         order = np.argsort(-costs, kind="stable")
         n = order.size
         flow = self._flow()[order]
@@ -139,13 +139,13 @@ def add_dual(model: Model, weighting: Weighting, question: Question, linear: Any
     for j, price in enumerate(weighting.means(costs / size)):
         part = slice(together.indptr[j], together.indptr[j + 1])
         model.row(Linear(columns[together.indices[part]], together.data[part]) - price, 0.0, 0.0)
-    proved = Linear(columns, np.concatenate(limits)) * (1.0 + question.within)
-    model.add(scaled(weighting.mean(costs @ plan / size) - proved, question.tau / size))
+    proved = Linear(columns, np.concatenate(limits)) * (1.0 + question.claim.within)
+    model.add(scaled(weighting.mean(costs @ plan / size) - proved, question.claim.tau / size))
 
 
 def check_dual(question: Question, linear: Any) -> tuple[Any, Floats, Floats]:
     """The parts of `linear`, or one sentence on why no dual certifies the alternative."""
-    risk = question.risk
+    risk = question.claim.risk
     if risk.tail is not None:
         raise InputError(f"method='dual' needs the expected cost as risk. Got {risk!r} instead: use 'iterative'.")
     if linear is None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
 
-from whence.claims.forecast_costs import BandPricing, CurvePricing, ForecastQuestion, LinearPricing
+from whence.claims.forecast_costs import BandPricing, CurvePricing, LinearPricing
+from whence.claims.forecasts import OrderBeats
 from whence.errors import InputError
 from whence.milp.axes import Splits
 from whence.milp.line_program import LineProgram
@@ -27,7 +27,7 @@ class ForecastWeighting(ForestWeighting):
     """A forecast of trees: every leaf variable adds what its leaf adds to the forecast of each outcome."""
 
     def __init__(self, model: Model, question: Question, more: Sequence[tuple[int, Splits]] = ()) -> None:
-        if not isinstance(question.risk, LinearPricing):
+        if not isinstance(question.claim.risk, LinearPricing):
             raise InputError(
                 "'engine' must be 'search' for orders that follow a forecast: the integer program knows costs that are "
                 "linear in the outcomes only.",
@@ -66,19 +66,20 @@ class ForecastWeighting(ForestWeighting):
         return np.ones(1)
 
 
-def explain(question: ForecastQuestion) -> Answer:
+def explain(question: Question) -> Answer:
     """Answer a question about forecasts that are lines, by integer programs that HiGHS solves."""
-    if question.best_known:
+    claim = cast(OrderBeats, question.claim)
+    if claim.best_known:
         # Whatever holds against the best plan holds against all.
-        question = replace(question, kind="relative")
-    if isinstance(question.pricing, BandPricing):
-        bands = question.bands()
+        question = question.relative()
+    if isinstance(claim.pricing, BandPricing):
+        bands = claim.bands()
 
         def asked() -> Iterator[Answer]:
             for band in bands:
                 yield LineProgram(question, band).answer()
 
         return nearest_of(asked())
-    if isinstance(question.pricing, CurvePricing):
+    if isinstance(claim.pricing, CurvePricing):
         return CurvedProgram(question).answer()
     return LineProgram(question).answer()

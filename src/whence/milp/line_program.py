@@ -41,7 +41,7 @@ class LineProgram:
         self.view = cast(ForecastLine, question.weights)
         self.nodes = self.cuts = 0
         self.lower = 0.0
-        self.rivals: list[Floats] = [] if band is not None else [question.rival_decision]
+        self.rivals: list[Floats] = [] if band is not None else [question.claim.rival_decision]
 
     def answer(self) -> Answer:
         """Solve until a context passes the test, none is left, or a limit is reached."""
@@ -79,7 +79,7 @@ class LineProgram:
                     return self._stopped("time_limit")
                 tighter = TIGHTER if tighter == 0.0 else 10.0 * tighter
                 continue
-            rival = question.rival(forecast) if question.kind == "absolute" else None
+            rival = question.rival(forecast) if question.claim.kind == "absolute" else None
             if rival is None or self._over(forecast, rival) <= 0.0:
                 # Better than a plan by no more than rounding is as good as that plan.
                 distance = question.space.distance(point)
@@ -95,9 +95,9 @@ class LineProgram:
 
     def _over(self, forecast: Floats, rival: Floats) -> float:
         """By how much the alternative costs more than a rival, beyond the tolerance and rounding."""
-        question, risk = self.question, self.question.risk
-        over = risk.of(question.alternative, forecast) - risk.of(rival, forecast)
-        return over - question.tau - SLACK * question.size
+        question, risk = self.question, self.question.claim.risk
+        over = risk.of(question.claim.alternative, forecast) - risk.of(rival, forecast)
+        return over - question.claim.tau - SLACK * question.claim.size
 
     def _point(self, program: Program, axes: Sequence[Axis], values: Floats) -> Floats:
         """The context that the solver has found; what hardly moved has not moved."""
@@ -107,21 +107,21 @@ class LineProgram:
 
     def _outcome(self, program: Program) -> Outcome:
         limits = self.question.limits
-        threads = self.question.threads
+        threads = self.question.settings.threads
         return Highs().solve(program, SolverSettings(limits.remaining, limits.node_limit, 0.0, threads))
 
     def _base(self) -> tuple[Model, list[Axis]]:
         """Contexts that are allowed at all, and their distance, which is to be as small as possible."""
         question, space, model = self.question, self.question.space, Model()
-        isolation = question.plausible if isinstance(question.plausible, Isolation) else None
+        isolation = question.space.plausible if isinstance(question.space.plausible, Isolation) else None
         usual = None if isolation is None else Plausibility(isolation.forest, isolation.score)
         splits = [] if usual is None else usual.splits()
         axes = [line_axis(space, j, [own for i, own in splits if i == j], np.empty(0)) for j in range(space.start.size)]
         add_axes(model, space, axes)
         if usual is not None:
             usual.add(model, axes)
-        if question.few is not None:
-            add_few(model, space, axes, question.few)
+        if question.space.few is not None:
+            add_few(model, space, axes, question.space.few)
         if space.relations is not None:
             add_relations(model, axes, space.relations)
         return model, axes
@@ -133,7 +133,7 @@ class LineProgram:
             expression = self._expression(axes, coefficients)
             if not np.any(expression.coefficients):
                 # Nothing that may change has a part in it: the solver's tolerance is no judge of numbers of any size.
-                if expression.constant + constant > SLACK * self.question.size:
+                if expression.constant + constant > SLACK * self.question.claim.size:
                     return None, axes
                 continue
             model.add(scaled(expression, -constant))
@@ -152,8 +152,8 @@ class LineProgram:
                 yield -np.ones(1), low + room
             return
         for rival in self.rivals:
-            over = question.alternative - rival
-            yield over[:-1], float(over[-1]) - question.tau * (1.0 - tighter)
+            over = question.claim.alternative - rival
+            yield over[:-1], float(over[-1]) - question.claim.tau * (1.0 - tighter)
 
     def _expression(self, axes: Sequence[Axis], coefficients: Floats) -> Linear:
         """A sum over forecasts as an expression of the steps of the axes."""

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from whence.checks import FLAG, at_least, one_of, whole
+from whence.claims.plans import PlanIsBest
 from whence.engines import Engine, check_pooled, check_reliance, part_of
 from whence.errors import InputError
 from whence.milp.axes import add_few
@@ -55,8 +56,8 @@ class Options:
 
     @classmethod
     def of(cls, question: Question) -> Options:
-        """The options in ``question.options``, checked."""
-        given = {"threads": question.threads, **question.options}
+        """The options in ``question.settings.options``, checked."""
+        given = {"threads": question.settings.threads, **question.settings.options}
         given = {name: value for name, value in given.items() if value is not None}
         unknown = [name for name in given if name not in cls.__dataclass_fields__]
         if unknown:
@@ -64,11 +65,14 @@ class Options:
             raise InputError(
                 f"An option of engine='milp' must be one of {known}. Got {unknown[0]!r} instead.", parameter=unknown[0]
             )
-        if isinstance(question.plausible, Isolation):
-            given.setdefault("plausibility", Plausibility(question.plausible.forest, question.plausible.score))
+        if isinstance(question.space.plausible, Isolation):
+            given.setdefault(
+                "plausibility", Plausibility(question.space.plausible.forest, question.space.plausible.score)
+            )
         options = cls(**given)
-        if options.method == "dual" and question.kind == "absolute" and question.linear is not None:
-            options = replace(options, linear=question.linear())
+        claim = question.claim
+        if options.method == "dual" and isinstance(claim, PlanIsBest) and claim.linear is not None:
+            options = replace(options, linear=claim.linear())
         options._check()
         return options
 
@@ -91,7 +95,7 @@ class Options:
 
     def check_ability(self, solver: Solver, question: Question) -> None:
         """Refuse what the solver cannot do."""
-        if self.method == "lazy" and question.kind == "absolute" and not solver.takes_rows:
+        if self.method == "lazy" and question.claim.kind == "absolute" and not solver.takes_rows:
             wanted = f"'iterative' or 'dual' with solver={solver.name!r}, which has no lazy constraints"
             raise self._refused("method", wanted)
         if self.threads not in (None, 1) and not solver.takes_threads:
@@ -126,9 +130,9 @@ class IntegerProgram(Engine):
     def check(self, question: Question) -> None:
         """Refuse options that are unknown or do not fit together, and solvers that are not installed."""
         part_of(question.weights, self.name)
-        if question.plans is not None:
+        if question.claim.plans is not None:
             check_set(question)
-        if question.confidence:
+        if question.claim.confidence:
             raise InputError(
                 "'confidence' and 'holds' are for the search: the integer program cannot express them.",
                 parameter="confidence",
@@ -159,7 +163,7 @@ class IntegerProgram(Engine):
 
     def accepts(self, question: Question, point: Floats) -> bool:
         """Whether the isolation forest, where one is given, takes the context for plausible."""
-        plausibility = Plausibility.of(question.options.get("plausibility"), point.size)
+        plausibility = Plausibility.of(question.settings.options.get("plausibility"), point.size)
         return plausibility is None or plausibility.accepts(point)
 
 
@@ -168,7 +172,7 @@ def _prepared(question: Question) -> tuple[Options, Solver]:
     options = Options.of(question)
     solver = solver_named(options.solver, options.confirm)
     options.check_ability(solver, question)
-    if question.kind == "absolute" and options.method == "dual":
+    if question.claim.kind == "absolute" and options.method == "dual":
         check_dual(question, options.linear)
     return options, solver
 
@@ -187,7 +191,7 @@ class _Run:
     interrupts: Interrupts = field(default_factory=Interrupts)
 
     def __post_init__(self) -> None:
-        if self.question.plans is not None:
+        if self.question.claim.plans is not None:
             self.question = about_set(self.question)
         question, options = self.question, self.options
         self.plausibility = Plausibility.of(options.plausibility, question.space.start.size)
@@ -196,22 +200,22 @@ class _Run:
         if self.plausibility is not None:
             self.plausibility.add(self.model, self.weighting.axes)
         self.changed: Columns | None = None
-        if question.few is not None:
-            self.changed = add_few(self.model, question.space, self.weighting.axes, question.few)
+        if question.space.few is not None:
+            self.changed = add_few(self.model, question.space, self.weighting.axes, question.space.few)
         if question.space.relations is not None:
             add_relations(self.model, self.weighting.axes, question.space.relations)
         self.criterion: Criterion
-        if question.plans is not None:
+        if question.claim.plans is not None:
             self.criterion = set_criterion(self.model, self.weighting, question, options.w_max)
         else:
             self.criterion = criterion_of(self.model, self.weighting, question, options.w_max)
-        for row in self.criterion.against(question.rival_decision):
+        for row in self.criterion.against(question.claim.rival_decision):
             self.model.add(row)
-        self.lazy = question.kind == "absolute" and options.method == "lazy"
+        self.lazy = question.claim.kind == "absolute" and options.method == "lazy"
         if self.lazy:
             # No variables can be added while a solver runs.
             self.criterion.reserve(RESERVED)
-        if question.kind == "absolute" and options.method == "dual":
+        if question.claim.kind == "absolute" and options.method == "dual":
             add_dual(self.model, self.weighting, question, options.linear)
         self._refused: set[bytes] = set()
 
@@ -277,7 +281,7 @@ class _Run:
         context = self._context(x)
         weights = self.weighting.confirmed(context)
         plausible = self.plausibility is None or self.plausibility.accepts(context)
-        few = self.question.few
+        few = self.question.space.few
         plausible &= few is None or few.accepts(self.question.space, context)
         relations = self.question.space.relations
         plausible &= relations is None or relations.keeps(context)
@@ -290,10 +294,10 @@ class _Run:
     def _context(self, x: Floats) -> Floats:
         """The context at `x`; features that may not change are at the start to the last digit."""
         context, space = self.weighting.context(x), self.question.space
-        if self.changed is None or self.question.few is None:
+        if self.changed is None or self.question.space.few is None:
             return context
         stays = x[self.changed] < 0.5
-        stays[list(self.question.few.free)] = False
+        stays[list(self.question.space.few.free)] = False
         return np.where(stays[space.feature], space.start, context)
 
     def _refusals(self, x: Floats) -> list[Row]:
@@ -302,7 +306,7 @@ class _Run:
 
     def _test(self, x: Floats, weights: Floats) -> list[Row]:
         question = self.question
-        if question.kind == "relative":
+        if question.claim.kind == "relative":
             return [] if self._holds(weights) else [self.weighting.leave(x)]
         rows = [self.weighting.leave(x)]
         if weights.tobytes() in self._refused:
@@ -318,10 +322,10 @@ class _Run:
 
     def _holds(self, weights: Floats) -> bool:
         question = self.question
-        if question.plans is None:
-            return question.holds(weights)
-        cost = question.risk.of(question.plans.best(weights), weights)
-        return bool(cost <= question.risk.of(question.rival_decision, weights) + question.tau)
+        if question.claim.plans is None:
+            return question.claim.is_satisfied(weights)
+        cost = question.claim.risk.of(question.claim.plans.best(weights), weights)
+        return bool(cost <= question.claim.risk.of(question.claim.rival_decision, weights) + question.claim.tau)
 
     def _settings(self) -> SolverSettings:
         limits, options = self.question.limits, self.options
@@ -334,7 +338,7 @@ class _Run:
         """Reports progress from within a solver, not too often; also lets Python take notice of Ctrl-C."""
         tell = limits.on_progress
         before, told = self.nodes, time.perf_counter()
-        settled = self.question.kind == "relative"
+        settled = self.question.claim.kind == "relative"
 
         def report(nodes: int, value: float, bound: float) -> bool:
             nonlocal told

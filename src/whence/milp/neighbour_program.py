@@ -29,7 +29,7 @@ class NeighbourWeighting(Weighting):
     """Weights of the k nearest neighbours: one binary per sample, and a radius between neighbours and the rest."""
 
     def __init__(self, model: Model, question: Question, more: Sequence[tuple[int, Splits]] = ()) -> None:
-        self.model, self.separation, space = model, question.separation, question.space
+        self.model, self.separation, space = model, question.settings.separation, question.space
         self.neighbours = neighbours = cast(KNNWeights, question.weights)
         if neighbours.by_distance:
             raise InputError(
@@ -37,7 +37,7 @@ class NeighbourWeighting(Weighting):
                 "functions. Got 'milp' instead.",
                 parameter="engine",
             )
-        self.plausible = question.plausible if isinstance(question.plausible, Nearby) else None
+        self.plausible = question.space.plausible if isinstance(question.space.plausible, Nearby) else None
         self.inputs = question.inputs
         measured = _Scored(question, neighbours) if neighbours.metric_.squared else _Summed(question, neighbours)
         turns = [measured.turns(j) for j in range(space.start.size)]

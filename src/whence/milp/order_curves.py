@@ -17,12 +17,13 @@ from typing import Any, cast
 
 import numpy as np
 
-from whence.claims.forecast_costs import Broken, CurvePricing, ForecastQuestion
+from whence.claims.forecast_costs import Broken, CurvePricing
+from whence.claims.forecasts import OrderBeats
 from whence.milp.axes import Axis
 from whence.milp.line_program import TIGHTER, LineProgram
 from whence.milp.model import Linear, Model, Program, scaled
 from whence.problems._minimise import OutOfTime
-from whence.question import Answer
+from whence.question import Answer, Question
 from whence.util.aliases import Floats, Status
 
 __all__ = ["CurvedProgram", "hull"]
@@ -60,24 +61,23 @@ class Range:
 class CurvedProgram(LineProgram):
     """One question about orders of several products on its way through the solver."""
 
-    question: ForecastQuestion
-
-    def __init__(self, question: ForecastQuestion) -> None:
+    def __init__(self, question: Question) -> None:
         super().__init__(question)
-        self.pricing = cast(CurvePricing, question.pricing)
+        self.claim = cast(OrderBeats, question.claim)
+        self.pricing = cast(CurvePricing, self.claim.pricing)
         self.rivals: list[Rival] = [self._first()]  # type: ignore[assignment]
         self._waiting: list[tuple[float, int, Range]] = []
         self._numbers = count()
         self._best: Answer | None = None
 
     def _first(self) -> Rival:
-        question = self.question
-        if question.best_known:
-            return Rival(self.pricing.regrets(question.alternative, 1.0 + question.within), 0.0)
-        return self._against(question.rival_decision)
+        claim = self.claim
+        if claim.best_known:
+            return Rival(self.pricing.regrets(claim.alternative, 1.0 + claim.within), 0.0)
+        return self._against(claim.rival_decision)
 
     def _against(self, figures: Floats) -> Rival:
-        return Rival(*self.pricing.curves(self.question.alternative, figures))
+        return Rival(*self.pricing.curves(self.claim.alternative, figures))
 
     def answer(self) -> Answer:
         """Look at ranges until a context passes the test, none is left, or a limit is reached."""
@@ -124,11 +124,11 @@ class CurvedProgram(LineProgram):
     @property
     def _settled_by_rivals(self) -> bool:
         """Whether a context that keeps all rivals is an answer, without asking for the best plan there."""
-        return self.question.best_known or self.question.kind == "relative"
+        return self.claim.best_known or self.claim.kind == "relative"
 
     @property
     def _allowed(self) -> float:
-        return self.question.tau + 1e-10 * self.question.size
+        return self.claim.tau + 1e-10 * self.claim.size
 
     # ---- ranges --------------------------------------------------------------------------------------------
 
@@ -216,7 +216,7 @@ class CurvedProgram(LineProgram):
     ) -> bool:
         """Ask that the hulls of a rival add up to no more than the tolerance; False where they never do."""
         size = self._size(rival)
-        allowed = self.question.tau * (1.0 - tighter) - rival.amount
+        allowed = self.claim.tau * (1.0 - tighter) - rival.amount
         least = 0.0
         parts = []
         for j, curve in enumerate(rival.curves):

@@ -9,7 +9,6 @@ set's own `solve`, and cut off where it fails.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -38,7 +37,7 @@ ROUNDING = 1e-9
 
 def check_set(question: Question) -> None:
     """Refuse what the integer program cannot express of a set of plans."""
-    if question.kind == "absolute" and question.options.get("method") == "dual":
+    if question.claim.kind == "absolute" and question.settings.options.get("method") == "dual":
         raise InputError(
             "'method' must be 'iterative' or 'lazy' for a set of plans. Got 'dual' instead.", parameter="method"
         )
@@ -46,15 +45,15 @@ def check_set(question: Question) -> None:
 
 def about_set(question: Question) -> Question:
     """The question whose `better` is a plan that beats the whole set."""
-    assert question.plans is not None
-    if question.kind != "absolute":
+    assert question.claim.plans is not None
+    if question.claim.kind != "absolute":
         return question
-    return replace(question, better=question.plans.beaten(question.risk, question.tau))
+    return question.refuted_by(question.claim.plans.beaten(question.claim.risk, question.claim.tau))
 
 
 def set_criterion(model: Model, weighting: Weighting, question: Question, how: str) -> Criterion:
     """What the model asks of the set; `how` the weights are bounded (see `w_max`)."""
-    plans, tail = question.plans, question.risk.tail
+    plans, tail = question.claim.plans, question.claim.risk.tail
     assert plans is not None
     rows = plans.every(LISTED)
     if tail is None:
@@ -71,13 +70,13 @@ def set_criterion(model: Model, weighting: Weighting, question: Question, how: s
 
 def _chosen_cost(model: Model, weighting: Weighting, question: Question) -> Linear:
     """The cost of a plan that the model chooses from a set that is not listed."""
-    plans = question.plans
+    plans = question.claim.plans
     assert plans is not None
     stock, linear = plans.stock, None if plans.linear is None else plans.linear()
-    if question.risk.tail is None and stock is not None and stock.demand.size * stock.demand.shape[0] <= NUMBERS:
+    if question.claim.risk.tail is None and stock is not None and stock.demand.size * stock.demand.shape[0] <= NUMBERS:
         return _some_quantities(model, weighting, stock)
     if linear is not None:
-        found = linear_cost(model, weighting, *linear, question.risk.tail)
+        found = linear_cost(model, weighting, *linear, question.claim.risk.tail)
         if found is not None:
             return found
     return _solved_alone(weighting, question)
@@ -98,7 +97,7 @@ class SomePlan(NoVariables):
     """Expected cost of some plan of a list: that which is chosen costs no more than any rival."""
 
     def __init__(self, model: Model, weighting: Weighting, question: Question, rows: Floats) -> None:
-        self.rows, self.weighting, self.tau = rows, weighting, question.tau
+        self.rows, self.weighting, self.tau = rows, weighting, question.claim.tau
         self.chosen = model.variables(len(rows), integer=True)
         model.row(Linear(self.chosen, np.ones(len(rows))), 1.0, 1.0)
 
@@ -119,7 +118,7 @@ class Chosen(NoVariables):
     """Expected cost of the best plan of a set, as an expression that is at most that and can be as little."""
 
     def __init__(self, weighting: Weighting, question: Question, cost: Linear) -> None:
-        self.weighting, self.tau, self.cost = weighting, question.tau, cost
+        self.weighting, self.tau, self.cost = weighting, question.claim.tau, cost
 
     def against(self, rival: Floats) -> list[Row]:
         """The row that says: the plan that is chosen costs at most tau more than one with the sample costs `rival`."""
@@ -171,7 +170,7 @@ class ChosenTail(ByFlows):
     """CVaR of the best plan of a set, as an expression that is at most that."""
 
     def __init__(self, question: Question, cost: Linear, flows: Flows) -> None:
-        self.tau, self.cost, self.flows = question.tau, cost, flows
+        self.tau, self.cost, self.flows = question.claim.tau, cost, flows
 
     def against(self, rival: Floats) -> list[Row]:
         """The rows that say: the plan that is chosen costs at most tau more than one with the sample costs `rival`."""
@@ -183,7 +182,7 @@ class SomeLevel(ByFlows):
     """CVaR of some plan of a list: the pair of a plan and a level that is chosen costs no more than any rival."""
 
     def __init__(self, model: Model, weighting: Weighting, question: Question, pairs: Floats, flows: Flows) -> None:
-        self.pairs, self.weighting, self.tau, self.flows = pairs, weighting, question.tau, flows
+        self.pairs, self.weighting, self.tau, self.flows = pairs, weighting, question.claim.tau, flows
         self.chosen = model.variables(len(pairs), integer=True)
         model.row(Linear(self.chosen, np.ones(len(pairs))), 1.0, 1.0)
 
@@ -239,7 +238,7 @@ def _solved_alone(weighting: Weighting, question: Question) -> Linear:
     The least cost over a set is concave and grows in proportion with the weights, so that the one for a sum of weights
     is at least the sum of those for its parts.
     """
-    plans, risk = question.plans, question.risk
+    plans, risk = question.claim.plans, question.claim.risk
     assert plans is not None
 
     def least(weights: Floats) -> float:

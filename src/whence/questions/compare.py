@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from whence.checks import FUNCTION, POSITIVE, at_least
+from whence.claims.plans import PlanBeats
 from whence.engines import AUTO, engine_named
 from whence.errors import InputTypeError
 from whence.explain.plan_costs import sample_costs
@@ -211,13 +212,12 @@ class _Comparing:
             space=either_or(self.points[0], self.points[1], group, self.feature),
             weights=policy.weights_,
             inputs=policy.input_map_,
-            alternative=np.asarray(second, dtype=np.float64),
-            decision=np.asarray(first, dtype=np.float64),
-            risk=risk.on_values(),
-            kind="relative",
-            tau=self.tau,
-            separation=1e-6,
-            better=lambda weights: None,
+            claim=PlanBeats(
+                alternative=np.asarray(second, dtype=np.float64),
+                decision=np.asarray(first, dtype=np.float64),
+                risk=risk.on_values(),
+                tau=self.tau,
+            ),
             limits=self.limits,
         )
         answer = engine_named(AUTO).answer(question)

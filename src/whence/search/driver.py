@@ -90,7 +90,7 @@ def longest(limits: Limits) -> float:
 def run(question: Question, frontier: Frontier) -> Answer:
     """Answer `question` by the candidates of `frontier`; Ctrl-C ends the search with the best found so far."""
     search = _Search(question, frontier)
-    frontier.cut(question.rival_decision)
+    frontier.cut(question.claim.rival_decision)
     try:
         while True:
             answer = search.step()
@@ -184,7 +184,7 @@ class _Search:
 
     def _rival(self, point: Floats) -> Floats | None:
         """Costs of a plan that beats the alternative at `point`, where an absolute explanation is asked for."""
-        if self.question.kind == "relative":
+        if self.question.claim.kind == "relative":
             return None
         return self.question.rival(self.frontier.weights(point))
 

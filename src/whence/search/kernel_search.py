@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
@@ -97,7 +97,7 @@ class KernelFrontier:
         self.search = KernelSearch(
             self.layout.axes.each, found.measure, _SHAPES[weights.kernel], found.rows, found.factors, found.base,
             found.entries, 0.0 if weights.kernel == "gaussian" else LEAST,
-            np.ascontiguousarray(question.alternative, dtype=np.float64), question.tau, _tail(question),
+            np.ascontiguousarray(question.claim.alternative, dtype=np.float64), question.claim.tau, _tail(question),
             rules_of(self.layout, question.space.relations), *few_changes(question, self.layout),
         )  # fmt: skip
         self.rivals: list[Floats] = []
@@ -105,7 +105,9 @@ class KernelFrontier:
         #: No explanation is nearer; unlike `bound` it says nothing of the gap.
         self.proved = 0.0
         self.milestone = FIRST_MILESTONE
-        self.seeds = Seeds(self.layout.axes, self.search, None if question.few is None else question.few.most)
+        self.seeds = Seeds(
+            self.layout.axes, self.search, None if question.space.few is None else question.space.few.most
+        )
 
     @property
     def memory(self) -> int:
@@ -170,7 +172,7 @@ class KernelFrontier:
     def _stands(self, point: Floats) -> bool:
         """Whether `point` satisfies all cuts, by the weights themselves."""
         question = self.question
-        if question.few is not None and not question.few.accepts(question.space, point):
+        if question.space.few is not None and not question.space.few.accepts(question.space, point):
             return False
         if question.space.relations is not None and not question.space.relations.keeps(point):
             return False
@@ -178,8 +180,8 @@ class KernelFrontier:
             weights = self.weights(point)
         except InputError:
             return False
-        cost = question.risk.of(question.alternative, weights)
-        return all(cost <= question.risk.of(rival, weights) + question.tau for rival in self.rivals)
+        cost = question.claim.risk.of(question.claim.alternative, weights)
+        return all(cost <= question.claim.risk.of(rival, weights) + question.claim.tau for rival in self.rivals)
 
 
 _SHAPES = {
@@ -198,7 +200,7 @@ def explain(question: Question) -> Answer:
 
 def explain_sets(question: Question) -> Answer:
     """Answer a question about a set of plans that can be listed: a search for each, that with the least bound first."""
-    plans = question.plans
+    plans = question.claim.plans
     assert plans is not None
     rows = plans.every(LISTED)
     if rows is None:
@@ -207,14 +209,14 @@ def explain_sets(question: Question) -> Answer:
             "Got a larger set.",
             parameter="instead",
         )
-    if question.kind == "absolute":
-        question = replace(question, better=plans.beaten(question.risk, question.tau))
-    each = [KernelFrontier(replace(question, alternative=row)) for row in rows]
+    if question.claim.kind == "absolute":
+        question = question.refuted_by(plans.beaten(question.claim.risk, question.claim.tau))
+    each = [KernelFrontier(question.claiming(alternative=row)) for row in rows]
     answer = driver.run(question, OneByOne(question, each))
     return within_gap(answer, min(one.proved for one in each))
 
 
 def _tail(question: Question) -> float | None:
     """The share of the weight in the tail that is compared; None for all of it."""
-    tail = question.risk.tail
+    tail = question.claim.risk.tail
     return None if tail is None or tail >= 1.0 else tail

@@ -27,7 +27,7 @@ class Search(Engine):
     def check(self, question: Question) -> None:
         """Refuse weights that no search is made for, and what they cannot say of themselves."""
         check_pooled(question, self.name)
-        if question.plans is not None:
+        if question.claim.plans is not None:
             part_of(question.weights, "sets")
         part_of(question.weights, self.name)
         check_reliance(question)
@@ -37,8 +37,8 @@ class Search(Engine):
 
     def answer(self, question: Question) -> Answer:
         """Search until a context is proved nearest."""
-        part = self.name if question.plans is None else "sets"
+        part = self.name if question.claim.plans is None else "sets"
         search: Callable[[Question], Answer] = part_of(question.weights, part)
-        if question.few is not None and not question.weights.per_tree_known:
+        if question.space.few is not None and not question.weights.per_tree_known:
             search = partial(nearest_by_dates, search=search)
         return nearest_way_round(question, search) if question.space.circles else search(question)

@@ -34,8 +34,8 @@ def nearest_way_round(question: Question, search: Callable[[Question], Answer]) 
             stopped, bound = stopped or "time_limit", min(bound, part.fee)
             continue
         # Going round is a change.
-        few = None if question.few is None else question.few.filling(set(part.changed))
-        if few is None and question.few is not None:
+        few = None if question.space.few is None else question.space.few.filling(set(part.changed))
+        if few is None and question.space.few is not None:
             continue
         left = min((later.fee for later in parts[i + 1 :]), default=np.inf)
         found = search(_asked(question, part, few, best, min(bound, left), nodes))
@@ -57,8 +57,7 @@ def _asked(question: Question, part: Part, few: Few | None, best: Answer, bound:
         nearer_than = min(nearer_than, best.distance) - part.fee
     return replace(
         question,
-        space=part.space,
-        few=few,
+        space=part.space if few is None else replace(part.space, few=few),
         nearer_than=nearer_than,
         limits=left_of(question.limits, part.fee, best.distance, bound, nodes),
     )
@@ -85,7 +84,12 @@ def spent(limits: Limits, nodes: int) -> bool:
 def check_few_dates(question: Question) -> None:
     """Refuse to count changes where a search takes every part of a date for a feature."""
     weights = question.weights
-    if question.few is None or weights.per_tree_known or isinstance(weights, KNNWeights) or not _several(question):
+    if (
+        question.space.few is None
+        or weights.per_tree_known
+        or isinstance(weights, KNNWeights)
+        or not _several(question)
+    ):
         return
     raise InputError(
         "'max_changes', 'front', 'menu' and 'reasons' need a date with one part, or weights made of trees or of "
@@ -107,7 +111,7 @@ def nearest_by_dates(question: Question, search: Callable[[Question], Answer]) -
             break
         nearer = min(question.nearer_than, best.distance)
         limits = left_of(question.limits, 0.0, best.distance, 0.0, nodes)
-        found = search(replace(question, space=space, few=few, nearer_than=nearer, limits=limits))
+        found = search(replace(question, space=replace(space, few=few), nearer_than=nearer, limits=limits))
         nodes, cuts, bound = nodes + found.nodes, cuts + found.cuts, min(bound, found.bound)
         if found.status in ("time_limit", "interrupted"):
             stopped = found.status
@@ -119,7 +123,7 @@ def nearest_by_dates(question: Question, search: Callable[[Question], Answer]) -
 
 def _several(question: Question) -> list[int]:
     """The features, by the numbers of ``Space.feature``, that are several axes; a category is one."""
-    space, few = question.space, question.few
+    space, few = question.space, question.space.few
     assert few is not None
     axis = np.where(space.group >= 0, space.group + space.start.size, np.arange(space.start.size))
     return [
@@ -129,7 +133,7 @@ def _several(question: Question) -> list[int]:
 
 def _parts(question: Question) -> Iterator[tuple[Space, Few]]:
     """Where to look, and what is left to change there: with every such feature held, or counted as changed."""
-    few = question.few
+    few = question.space.few
     assert few is not None
     several = _several(question)
     for changed in product((False, True), repeat=len(several)):

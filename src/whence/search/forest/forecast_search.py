@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from whence import _core
-from whence.claims.forecast_costs import BandPricing, Broken, CurvePricing, ForecastQuestion, LinearPricing
-from whence.features.space import Few, Space
+from whence.claims.forecast_costs import BandPricing, Broken, CurvePricing, LinearPricing
+from whence.claims.forecasts import ForecastBetween, OrderBeats
 from whence.models.tree_arrays import ArrayTree
-from whence.question import Answer, Limits, Question, nearest_of
-from whence.risk import Expectation
+from whence.question import Answer, Question, nearest_of
 from whence.search import driver
 from whence.search.forest.forest_search import ForestFrontier, against_decision, prepared
 from whence.search.forest.grid import KeptGrid
 from whence.util.aliases import Floats
-from whence.weights import InputMap, TreeWeights
 from whence.weights.forecast_weights import ForecastTrees
-from whence.weights.plausibility import Isolation
 
-__all__ = ["SummedTrees", "crossing", "explain", "question_of"]
+__all__ = ["SummedTrees", "crossing", "explain"]
 
 
 #: The limits of one forecast.
@@ -33,11 +29,9 @@ Band = tuple[float, float]
 class ForecastFrontier(ForestFrontier):
     """Boxes in the order of their distance, judged by what the leaves add to the forecast of every outcome."""
 
-    question: ForecastQuestion
-
     def __init__(
         self,
-        question: ForecastQuestion,
+        question: Question,
         kept: KeptGrid,
         plausible: _core.Plausibility | None,
         criterion: _core.MeanCriterion,
@@ -79,14 +73,15 @@ class ForecastFrontier(ForestFrontier):
             if low > -np.inf:
                 rows.append((low - offset) / trees - values)
             return rows or [np.zeros(values.size)]
-        over = question.alternative - rival
+        over = question.claim.alternative - rival
         return [view.leaf_values @ over[:-1] + (view.offsets @ over[:-1] + over[-1]) / trees]
 
     def _curves(self, rival: Floats) -> tuple[list[Broken], float]:
-        pricing, question = cast(CurvePricing, self.question.pricing), self.question
-        if question.best_known:
-            return pricing.regrets(question.alternative, 1.0 + question.within), 0.0
-        return pricing.curves(question.alternative, rival)
+        claim = cast(OrderBeats, self.question.claim)
+        pricing = cast(CurvePricing, claim.pricing)
+        if claim.best_known:
+            return pricing.regrets(claim.alternative, 1.0 + claim.within), 0.0
+        return pricing.curves(claim.alternative, rival)
 
     def weights(self, point: Floats) -> Floats:
         """The forecast at the point handed out last."""
@@ -97,21 +92,22 @@ class ForecastFrontier(ForestFrontier):
         return found
 
 
-def explain(question: ForecastQuestion) -> Answer:
+def explain(question: Question) -> Answer:
     """Answer a question about the forecasts of trees."""
     kept, plausible = prepared(question)
     if kept is None:
         return Answer("time_limit", None, np.inf, 0.0)
-    pricing, view = question.pricing, cast(ForecastTrees, question.weights)
-    if question.best_known:
+    claim, view = cast(OrderBeats, question.claim), cast(ForecastTrees, question.weights)
+    pricing = claim.pricing
+    if claim.best_known:
         # Whatever holds against the best plan holds against all.
-        question = replace(question, kind="relative")
+        question = question.relative()
     if isinstance(pricing, BandPricing):
-        bands = question.bands()
+        bands = claim.bands()
 
         def asked() -> Iterator[Answer]:
             for band in bands:
-                inner = replace(question, tau=0.0)
+                inner = question.claiming(tau=0.0)
                 yield driver.run(
                     inner, ForecastFrontier(inner, kept, plausible, _core.MeanCriterion(kept.leaves), band)
                 )
@@ -209,43 +205,14 @@ class CrossingFrontier(ForestFrontier):
             self.criterion.add_rival(row)
 
 
-def question_of(
-    summed: Any,
-    space: Space,
-    inputs: InputMap,
-    tau: float,
-    limits: Limits,
-    threads: int | None = None,
-    plausible: Isolation | None = None,
-    few: Few | None = None,
-) -> Question:
-    """What an engine is asked, in which the sum over trees, or a line, stands in the place of costs."""
-    none = np.zeros(1)
-    return Question(
-        space=space,
-        weights=cast(TreeWeights, cast(Any, summed)),
-        inputs=inputs,
-        alternative=none,
-        decision=none,
-        risk=Expectation(),
-        kind="relative",
-        tau=tau,
-        separation=0.0,
-        better=lambda weights: None,
-        limits=limits,
-        threads=threads,
-        plausible=plausible,
-        few=few,
-    )
-
-
-def crossing(question: Question, between: tuple[float, float]) -> Answer:
+def crossing(question: Question) -> Answer:
     """The nearest context in which the sum lies between two numbers, either of which may be infinite."""
     summed = cast(SummedTrees, cast(Any, question.weights))
     kept, plausible = prepared(question)
     if kept is None:
         return Answer("time_limit", None, np.inf, 0.0)
-    low, high = between
+    claim = cast(ForecastBetween, question.claim)
+    low, high = claim.low, claim.high
     rows = []
     if high < np.inf:
         rows.append(summed.leaf_values + (summed.offset - high) / kept.trees)

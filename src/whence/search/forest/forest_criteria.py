@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,14 +37,14 @@ SAME = 1e-12
 
 def criterion_of(question: Question, kept: KeptGrid, confidence: float = 0.0) -> _core.Criterion:
     """The criterion of the question's risk, without any rival yet, plus this many standard errors over the trees."""
-    tail = question.risk.tail
+    tail = question.claim.risk.tail
     if tail is None and confidence == 0.0:
         return _core.MeanCriterion(kept.leaves)
     if tail is None:
         return _core.ConfidentMeanCriterion(kept.leaves, confidence)
     leaves = (kept.samples.ravel(), kept.first, kept.size)
     criterion = _core.TailCriterion(*leaves, tail=tail, trees=kept.trees, whole=kept.whole or 0.0, mass=kept.mass)
-    add_plan(criterion, question, kept, question.alternative)
+    add_plan(criterion, question, kept, question.claim.alternative)
     return criterion if confidence == 0.0 else _core.ConfidentTailCriterion(criterion, confidence)
 
 
@@ -55,7 +54,7 @@ def add_rival(criterion: _core.Criterion, question: Question, kept: KeptGrid, co
         add_plan(criterion, question, kept, costs)
     else:
         assert isinstance(criterion, _core.MeanCriterion)
-        criterion.add_rival(leaf_means(kept, question.alternative - costs))
+        criterion.add_rival(leaf_means(kept, question.claim.alternative - costs))
 
 
 def without_tolerance(question: Question) -> Question:
@@ -64,7 +63,7 @@ def without_tolerance(question: Question) -> Question:
     Their sums are over all samples of all leaves, however many there are, so that what is allowed per sample goes into
     the sum: the alternative, less the tolerance everywhere, must cost no more than a rival.
     """
-    return replace(question, alternative=question.alternative - question.tau, tau=0.0)
+    return question.claiming(alternative=question.claim.alternative - question.claim.tau, tau=0.0)
 
 
 def rival_row(question: Question, kept: KeptGrid, costs: Floats, weights: Floats | None) -> Floats:
@@ -73,9 +72,9 @@ def rival_row(question: Question, kept: KeptGrid, costs: Floats, weights: Floats
     Any threshold bounds the CVaR of the plan from above; the one that is taken is the best under `weights`, which
     expected costs do not need.
     """
-    tail = question.risk.tail
+    tail = question.claim.risk.tail
     if tail is None or weights is None:
-        return leaf_means(kept, question.alternative - costs)
+        return leaf_means(kept, question.claim.alternative - costs)
     order = np.argsort(-costs, kind="stable")
     begins = order[min(int(np.searchsorted(np.cumsum(weights[order]), tail)), order.size - 1)]
     level = float(costs[begins])
@@ -145,9 +144,9 @@ def confidently(question: Question, kept: KeptGrid, confidence: float, leaves: C
     """
 
     def better(weights: Floats) -> Floats | None:
-        best = question.better(weights)
-        if best is None or confident_excess(question, kept, confidence, leaves(), best) <= question.tau:
+        best: Floats | None = question.claim.rival(weights)
+        if best is None or confident_excess(question, kept, confidence, leaves(), best) <= question.claim.tau:
             return None
         return best
 
-    return replace(question, better=better)
+    return question.refuted_by(better)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TypeVar, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,7 +42,6 @@ __all__ = ["IMPROVED", "ForestFrontier", "against_decision", "equal_shares", "ex
 
 
 Ints = NDArray[np.int32]
-Asked = TypeVar("Asked", bound=Question)
 
 #: Boxes to examine before looking for a good explanation without proof: expected cost, CVaR; and the same with standard
 #: errors. The first boxes are the largest: what is found makes them smaller, and the dearer boxes are, the sooner that
@@ -93,25 +92,25 @@ class ForestFrontier:
         self.located = _located(question, kept)
         self.value = self.located.value
         self.plausible = plausible
-        self.tail = question.risk.tail is not None
-        self.absolute = question.kind == "absolute"
-        patience = (PATIENCE_SURE if question.confidence > 0.0 else PATIENCE)[self.tail]
+        self.tail = question.claim.risk.tail is not None
+        self.absolute = question.claim.kind == "absolute"
+        patience = (PATIENCE_SURE if question.claim.confidence > 0.0 else PATIENCE)[self.tail]
         self.deep = kept.grid.leaves > MANY_LEAVES * kept.grid.trees
-        searched = self.deep and question.plans is not None
+        searched = self.deep and question.claim.plans is not None
         #: Boxes to examine before each proposal.
         self.stages = (patience, STALLED, EXCHANGE_FROM) if searched else (patience, STALLED)
         # The spread of a CVaR over the trees is known from whole tables only: all boxes share the rivals.
-        self.in_common = self.tail and question.confidence > 0.0
+        self.in_common = self.tail and question.claim.confidence > 0.0
         self.given = criterion is None and (self.in_common or (self.tail and not self.absolute))
         self.criterion: _core.Criterion
         if criterion is not None:
             self.criterion = criterion
         elif self.in_common:
-            self.criterion = _core.ConfidentTailCriterion(_plans(question, kept), question.confidence)
+            self.criterion = _core.ConfidentTailCriterion(_plans(question, kept), question.claim.confidence)
         elif self.given:
             self.criterion = _plans(question, kept)
         else:
-            self.criterion = criterion_of(question, kept, question.confidence)
+            self.criterion = criterion_of(question, kept, question.claim.confidence)
         self.few = few_changes(question)
         self.search = self._new_search()
         self.columns = kept.grid.columns
@@ -172,9 +171,9 @@ class ForestFrontier:
         if self._due() or self.pending is not None:
             return None
         self.proposing = False
-        dear = self.tail or self.question.confidence > 0.0
+        dear = self.tail or self.question.claim.confidence > 0.0
         # Of a set, as long as no explanation is known, there may be none: the plain bound proves that sooner.
-        worth = self.question.plans is None or cutoff < np.inf
+        worth = self.question.claim.plans is None or cutoff < np.inf
         if self.shares is None and worth and self.nodes >= STALLED and self.columns >= STRONG_FROM[dear]:
             self.shares = equal_shares(self.kept, self.located, min(cutoff, 2.0))
         sharp = self._is_sharp(dear)
@@ -194,7 +193,7 @@ class ForestFrontier:
     def _is_sharp(self, dear: bool) -> bool:
         """Whether boxes are split where both halves come nearest to being settled."""
         if self.shares is None:
-            one = self.question.plans is None
+            one = self.question.claim.plans is None
             begun = self.nodes >= SHARP_FROM[self.tail] or one == self.deep
             return begun and (self.columns <= SHARP_TO or not one)
         return self.deep or (not dear and not self.absolute and self.nodes >= SHARPER_FROM)
@@ -237,8 +236,8 @@ class ForestFrontier:
 
     def _new_search(self) -> _core.ForestSearch:
         question = self.question
-        threads = question.threads or 1
-        tau = float(question.tau)
+        threads = question.settings.threads or 1
+        tau = float(question.claim.tau)
         return _core.ForestSearch(self.located, self.criterion, tau, threads, self.plausible, self.few)
 
     def point_of(self, cells: Ints) -> Floats:
@@ -291,7 +290,7 @@ class ForestFrontier:
         starts = starts_of(self.question, self.kept, self.located)
         if stage == 2:
             found = climbed(proposals, cutoff)
-            far = self.question.plans is not None and self.few is None and cutoff == np.inf
+            far = self.question.claim.plans is not None and self.few is None and cutoff == np.inf
             if found is not None or not far:
                 return found
             proposals = self._proposals(self.criterion, seconds)
@@ -304,7 +303,7 @@ class ForestFrontier:
 
     def _proposals(self, criterion: _core.Criterion, seconds: float) -> _core.Proposals:
         left = contexts_in_time(self.kept, criterion, seconds)
-        tau = float(self.question.tau)
+        tau = float(self.question.claim.tau)
         proposals = _core.Proposals(self.located, criterion, tau, left, seconds, self.plausible, self.few)
         proposals.none_nearer = self.bound
         return proposals
@@ -332,7 +331,7 @@ class ForestFrontier:
 
     def _weights(self) -> Floats:
         """The same, from the leaves of its cells."""
-        return weights_at(self.kept, self.leaves, self.question.alternative.size)
+        return weights_at(self.kept, self.leaves, self.question.claim.alternative.size)
 
     def cell(self, point: Floats) -> tuple[Floats, Floats] | None:
         """The part of the cell around `point` that lies beyond it, seen from the start, along what moved."""
@@ -359,11 +358,11 @@ def starts_of(question: Question, kept: KeptGrid, located: _core.Located) -> Int
 
 def _plans(question: Question, kept: KeptGrid) -> _core.TailCriterion:
     """The CVaR tables of the alternative and the decision, which every confidence shares."""
-    asked = (question.alternative, question.decision, question.within, question.margin)
+    asked = (question.claim.alternative, question.claim.decision, question.claim.within, question.claim.margin)
     known, plans = question.memo.get("plans", ((), None))
     if plans is None or any(one is not other for one, other in zip(asked, known, strict=True)):
         plans = criterion_of(question, kept)
-        add_rival(plans, question, kept, question.rival_decision)
+        add_rival(plans, question, kept, question.claim.rival_decision)
         question.memo["plans"] = asked, plans
     assert isinstance(plans, _core.TailCriterion)
     return plans
@@ -378,7 +377,7 @@ def prepared(question: Question) -> tuple[KeptGrid | None, _core.Plausibility | 
     if kept is not None and kept.whole is not None:
         question = without_tolerance(question)
     plausible = None
-    isolation = question.plausible if isinstance(question.plausible, Isolation) else None
+    isolation = question.space.plausible if isinstance(question.space.plausible, Isolation) else None
     relations = question.space.relations
     if kept is not None and relations is not None and relations.as_trees:
         kept, plausible = related(question, kept, relations, isolation)
@@ -387,24 +386,24 @@ def prepared(question: Question) -> tuple[KeptGrid | None, _core.Plausibility | 
     return kept, plausible
 
 
-def against_decision(question: Asked, frontier: ForestFrontier) -> Asked:
+def against_decision(question: Question, frontier: ForestFrontier) -> Question:
     """The question whose `better` also names the decision, where a margin or standard errors are missing.
 
     Boxes that ask for the best plan hand out points that need not hold against the decision. Where no plan is better,
     the alternative costs no more than the decision, but it may have to cost less.
     """
-    if not (question.confidence or any(question.margin)):
+    if not (question.claim.confidence or any(question.claim.margin)):
         return question
 
     def better(weights: Floats) -> Floats | None:
-        found = question.better(weights)
+        found: Floats | None = question.claim.rival(weights)
         if found is not None or not frontier.eager:
             return found
-        sure = question.confidence > 0.0
-        stands = _holds_at(question, frontier.kept, frontier.leaves) if sure else question.holds(weights)
-        return None if stands else question.rival_decision
+        sure = question.claim.confidence > 0.0
+        stands = _holds_at(question, frontier.kept, frontier.leaves) if sure else question.claim.is_satisfied(weights)
+        return None if stands else question.claim.rival_decision
 
-    return replace(question, better=better)
+    return question.refuted_by(better)
 
 
 def explain(question: Question) -> Answer:
@@ -412,17 +411,17 @@ def explain(question: Question) -> Answer:
     kept, plausible = prepared(question)
     if kept is None:
         return Answer("time_limit", None, np.inf, 0.0)
-    before = earlier(question) if question.confidence > 0.0 else None
+    before = earlier(question) if question.claim.confidence > 0.0 else None
     if before is not None and before.settles(lambda leaves: _holds_at(question, kept, leaves)):
         return replace(before.answer, nodes=0)
     frontier = ForestFrontier(question, kept, plausible)
     if before is not None:
         frontier.bound = before.answer.bound
-    if question.confidence > 0.0 and frontier.absolute:
-        question = confidently(question, kept, question.confidence, lambda: frontier.leaves)
+    if question.claim.confidence > 0.0 and frontier.absolute:
+        question = confidently(question, kept, question.claim.confidence, lambda: frontier.leaves)
         frontier.question = question
     if PlanByPlan.suits(frontier):
-        worth = leaf_means(kept, question.alternative - question.rival_decision)
+        worth = leaf_means(kept, question.claim.alternative - question.claim.rival_decision)
         answer = driver.run(question, PlanByPlan(frontier, lambda most: worth[None, :]))
     else:
         answer = driver.run(against_decision(question, frontier), frontier)
@@ -432,11 +431,11 @@ def explain(question: Question) -> Answer:
 
 def _holds_at(question: Question, kept: KeptGrid, leaves: Ints) -> bool:
     """Whether the decision is beaten by this many standard errors where the trees have these leaves."""
-    if question.risk.tail is None:
-        over = confident_excess(question, kept, question.confidence, leaves, question.rival_decision)
+    if question.claim.risk.tail is None:
+        over = confident_excess(question, kept, question.claim.confidence, leaves, question.claim.rival_decision)
     else:
-        over = _core.ConfidentTailCriterion(_plans(question, kept), question.confidence).excess(leaves).over
-    return over <= question.tau
+        over = _core.ConfidentTailCriterion(_plans(question, kept), question.claim.confidence).excess(leaves).over
+    return over <= question.claim.tau
 
 
 #: Buckets of steps per column and direction, where the number of columns leaves room for them.

@@ -334,7 +334,7 @@ def _around(space: Space, q: int, kept: KeptGrid, column: int) -> Floats:
 
 def few_changes(question: Question) -> _core.FewChanges | None:
     """Which columns of the forest may change together, where the question says so."""
-    few = question.few
+    few = question.space.few
     if few is None:
         return None
     feature = question.space.feature[question.inputs.coordinate].astype(np.int32)

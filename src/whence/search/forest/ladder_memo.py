@@ -16,7 +16,7 @@ __all__ = ["Earlier", "earlier", "remember"]
 
 #: What may differ between the steps of a ladder: what is asked for, how hard it is tried, and what only absolute
 #: questions need.
-BESIDE = ("confidence", "limits", "threads", "memo", "better", "best", "linear")
+BESIDE = ("confidence", "better", "best", "linear")
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,8 @@ class Earlier:
 
 def remember(question: Question, answer: Answer, there: Any) -> None:
     """Keep the answer for the same question with more standard errors; `there` is for the engine to say."""
-    if question.kind == "relative":
-        known = Earlier(_about(question), question.confidence, answer, there)
+    if question.claim.kind == "relative":
+        known = Earlier(_about(question), question.claim.confidence, answer, there)
         question.memo.setdefault("earlier", []).append(known)
 
 
@@ -51,7 +51,7 @@ def earlier(question: Question) -> Earlier | None:
     known = [
         one
         for one in found
-        if one.confidence <= question.confidence
+        if one.confidence <= question.claim.confidence
         and all(mine is other for mine, other in zip(one.about, about, strict=True))
     ]
     return max(known, key=lambda one: one.answer.bound, default=None)
@@ -59,4 +59,7 @@ def earlier(question: Question) -> Earlier | None:
 
 def _about(question: Question) -> tuple[Any, ...]:
     """All that answers depend on beside confidence: the very same objects where a question is the same."""
-    return tuple(getattr(question, one.name) for one in fields(question) if one.name not in BESIDE)
+    claim, settings = question.claim, question.settings
+    claimed = (getattr(claim, one.name) for one in fields(claim) if one.name not in BESIDE)
+    searched = settings.separation, settings.options
+    return question.space, question.weights, question.inputs, question.nearer_than, type(claim), *claimed, *searched

@@ -154,7 +154,7 @@ def nearest_under_rows(question: Question, kept: KeptGrid, region: Region, relat
     moved = others[region.point[others] != space.start[others]]
     solver = _Branching(
         relations.rows[:, support], relations.limits, space.start[support], space.weight[support], question.limits,
-        question.few, space.feature[support], frozenset(space.feature[moved].tolist()),
+        question.space.few, space.feature[support], frozenset(space.feature[moved].tolist()),
     )  # fmt: skip
     found = solver.solve(domains)
     if found is None:

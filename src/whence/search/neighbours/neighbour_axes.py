@@ -89,16 +89,18 @@ class Layout:
         space, d = question.space, question.space.start.size
         if weights.plain:
             circles = weights.metric_.circles
-            return cls.of(space, weights.points_, int(weights.k), question.separation, circles=circles)
+            return cls.of(space, weights.points_, int(weights.k), question.settings.separation, circles=circles)
         points, stretch = seen_in_coordinates(weights.points_, question.inputs, d)
         if weights.metric_.squared:
             scores = weights.metric_.scores(weights.points_, question.inputs, d)
-            return cls.of(space, points, int(weights.k), question.separation, scores)
+            return cls.of(space, points, int(weights.k), question.settings.separation, scores)
         # Two categories are 2 apart where each is a column of 0 and 1.
         unit = weights.metric_.unit
         stretch = np.where(space.group >= 0, 1.0, stretch / unit)
         away = 2.0 / unit
-        found = cls.of(stretched(space, stretch), points * stretch, int(weights.k), question.separation, apart=away)
+        found = cls.of(
+            stretched(space, stretch), points * stretch, int(weights.k), question.settings.separation, apart=away
+        )
         return replace(found, space=space, stretch=stretch)
 
     @classmethod

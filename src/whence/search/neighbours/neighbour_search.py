@@ -58,7 +58,7 @@ class NeighbourFrontier:
         self.estimator = weights = cast(KNNWeights, question.weights)
         self.layout = Layout.for_question(question, weights)
         self.axes = self.layout.axes
-        self.plausible = question.plausible if isinstance(question.plausible, Nearby) else None
+        self.plausible = question.space.plausible if isinstance(question.space.plausible, Nearby) else None
         rules = rules_of(self.layout, question.space.relations)
         self.search = _search(question, self.layout, self.plausible, rules)
         self.rivals: list[Floats] = []
@@ -71,7 +71,7 @@ class NeighbourFrontier:
         self.gap = weights.proof_gap
         self.proved = 0.0
         self.milestone = FIRST_MILESTONE
-        self.seeds = Seeds(self.axes, self.search, None if question.few is None else question.few.most)
+        self.seeds = Seeds(self.axes, self.search, None if question.space.few is None else question.space.few.most)
         self.candidate: Floats | None = None
         #: The point handed out last.
         self.shown: Floats | None = None
@@ -89,7 +89,11 @@ class NeighbourFrontier:
     def cut(self, rival: Floats) -> None:
         """From now on the alternative must cost no more than a plan with these sample costs."""
         question = self.question
-        if question.confidence and question.risk.tail and any(np.array_equal(rival, one) for one in self.rivals):
+        if (
+            question.claim.confidence
+            and question.claim.risk.tail
+            and any(np.array_equal(rival, one) for one in self.rivals)
+        ):
             # Nothing new: by standard errors, these neighbours do not stand against it, wherever they are.
             assert self.shown is not None
             self.exclude(self.shown)
@@ -128,7 +132,9 @@ class NeighbourFrontier:
             self.radius = radius = min(wanted, self.radius)
             before = self.search.nodes
             pause, seconds = ends - time.perf_counter(), self.question.limits.remaining
-            progress = self.search.advance(last - self.nodes, radius, self.question.threads or 1, pause, seconds)
+            progress = self.search.advance(
+                last - self.nodes, radius, self.question.settings.threads or 1, pause, seconds
+            )
             self.nodes += self.search.nodes - before
             if progress is NeighbourProgress.EXHAUSTED:
                 self.bound = self.proved = max(self.bound, np.inf if radius > self.farthest else radius)
@@ -185,21 +191,21 @@ class NeighbourFrontier:
         """Whether `point` satisfies all that is asked for, by plain distances and the risk measure."""
         k, question = self.axes.k, self.question
         distance = np.sort(self.estimator.far(question.inputs.row(point)))
-        if distance[k] - distance[k - 1] < max(question.separation, ROBUST):
+        if distance[k] - distance[k - 1] < max(question.settings.separation, ROBUST):
             return False
         if self.plausible is not None and not self.plausible.accepts(point):
             return False
-        if question.few is not None and not question.few.accepts(question.space, point):
+        if question.space.few is not None and not question.space.few.accepts(question.space, point):
             return False
         if question.space.relations is not None and not question.space.relations.keeps(point):
             return False
         weights = self.weights(point)
-        cost = question.risk.of(question.alternative, weights)
-        if not all(cost <= question.risk.of(rival, weights) + question.tau for rival in self.rivals):
+        cost = question.claim.risk.of(question.claim.alternative, weights)
+        if not all(cost <= question.claim.risk.of(rival, weights) + question.claim.tau for rival in self.rivals):
             return False
         # Other rivals were the best plans elsewhere; by standard errors, only the best plan here counts, which the
         # driver asks for.
-        return confident_excess(question, weights, self.rivals[0]) <= question.tau
+        return confident_excess(question, weights, self.rivals[0]) <= question.claim.tau
 
 
 def confident_excess(question: Question, weights: Floats, rival: Floats) -> float:
@@ -207,49 +213,49 @@ def confident_excess(question: Question, weights: Floats, rival: Floats) -> floa
 
     Infinitely less where no standard errors are asked for: then the risk measure alone decides.
     """
-    if not question.confidence:
+    if not question.claim.confidence:
         return -np.inf
     members = np.flatnonzero(weights)
-    if question.risk.tail is None:
-        difference = question.alternative[members] - rival[members]
+    if question.claim.risk.tail is None:
+        difference = question.claim.alternative[members] - rival[members]
     else:
         # The tail begins where it does for all neighbours together; each of them says how the risk changes with it.
-        alone, risk = np.eye(members.size), question.risk
-        difference = risk.by_tree(question.alternative[members], alone) - risk.by_tree(rival[members], alone)
+        alone, risk = np.eye(members.size), question.claim.risk
+        difference = risk.by_tree(question.claim.alternative[members], alone) - risk.by_tree(rival[members], alone)
     spread = float(difference.std(ddof=1)) / np.sqrt(members.size) if members.size > 1 else 0.0
-    return float(difference.mean()) + question.confidence * spread
+    return float(difference.mean()) + question.claim.confidence * spread
 
 
 def _confidently(question: Question) -> Question:
     """The question whose `better` refuses the alternative where the best plan beats it within its standard errors."""
 
     def better(weights: Floats) -> Floats | None:
-        best = question.better(weights)
-        return None if best is None or confident_excess(question, weights, best) <= question.tau else best
+        best = question.claim.rival(weights)
+        return None if best is None or confident_excess(question, weights, best) <= question.claim.tau else best
 
-    return replace(question, better=better)
+    return question.refuted_by(better)
 
 
 def _search(question: Question, layout: Layout, plausible: Nearby | None, rules: Rules | None) -> NeighbourSearch:
     """The search over boxes, without any cut yet."""
     axes = layout.axes
-    alternative = np.ascontiguousarray(question.alternative, dtype=np.float64)
-    scale = max(float(np.abs(alternative).max(initial=0.0)), float(np.abs(question.decision).max(initial=0.0)))
-    tail = question.risk.tail
+    alternative = np.ascontiguousarray(question.claim.alternative, dtype=np.float64)
+    scale = max(float(np.abs(alternative).max(initial=0.0)), float(np.abs(question.claim.decision).max(initial=0.0)))
+    tail = question.claim.risk.tail
     neighbours = None if tail is None else tail * axes.k
-    tau = question.tau + ROUNDING * scale * (1.0 + question.confidence)
+    tau = question.claim.tau + ROUNDING * scale * (1.0 + question.claim.confidence)
     counts = question.weights.counts
     if counts is not None:
         # Neighbours share in proportion to what they count for: times that, what is above tau must not exceed 0.
-        alternative, tau = counts * (alternative - question.tau), ROUNDING * scale * float(counts.max())
+        alternative, tau = counts * (alternative - question.claim.tau), ROUNDING * scale * float(counts.max())
     weights = cast(KNNWeights, question.weights)
     if weights.by_distance:
         # Rounding is allowed for in the sums themselves.
-        neighbours, tau = tail, 0.0 if counts is not None else question.tau
+        neighbours, tau = tail, 0.0 if counts is not None else question.claim.tau
     widest = np.inf if plausible is None else plausible.widest
     return NeighbourSearch(
         axes.each, axes.points, axes.base, axes.k, axes.separation, axes.margin, alternative, tau, neighbours,
-        widest, question.confidence, rules, *few_changes(question, layout), axes.slopes, axes.entries, axes.apart,
+        widest, question.claim.confidence, rules, *few_changes(question, layout), axes.slopes, axes.entries, axes.apart,
         weights.by_distance, places_of(question, layout, weights) if weights.by_distance else None,
         _free(question, layout),
     )  # fmt: skip
@@ -264,7 +270,7 @@ def within_gap(answer: Answer, proved: float) -> Answer:
 
 def few_changes(question: Question, layout: Layout) -> tuple[int | None, list[list[int]]]:
     """How many axes may change, and which never together; a set with a feature that cannot move bars nothing."""
-    few = question.few
+    few = question.space.few
     if few is None:
         return None, []
     axis_of = {int(question.space.feature[j]): axis for axis, j in enumerate(_first_coordinates(layout))}
@@ -274,7 +280,7 @@ def few_changes(question: Question, layout: Layout) -> tuple[int | None, list[li
 
 def _free(question: Question, layout: Layout) -> list[int]:
     """The axes whose features were counted before, as a date or by going round."""
-    few = question.few
+    few = question.space.few
     if few is None or not few.free:
         return []
     return [axis for axis, j in enumerate(_first_coordinates(layout)) if int(question.space.feature[j]) in few.free]
@@ -310,12 +316,14 @@ def explain(question: Question) -> Answer:
     """Answer `question`, whose weights are nearest-neighbour weights."""
     if nothing_moves(question):
         return NOWHERE
-    if question.confidence and question.kind == "absolute":
+    if question.claim.confidence and question.claim.kind == "absolute":
         question = _confidently(question)
     frontier = NeighbourFrontier(question)
-    before = earlier(question) if question.confidence else None
+    before = earlier(question) if question.claim.confidence else None
     if before is not None:
-        if before.settles(lambda weights: confident_excess(question, weights, question.rival_decision) <= question.tau):
+        if before.settles(
+            lambda weights: confident_excess(question, weights, question.claim.rival_decision) <= question.claim.tau
+        ):
             return replace(before.answer, nodes=0)
         frontier.start_at(before.answer.bound)
     answer = driver.run(question, frontier)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from whence.errors import InputError
@@ -21,17 +19,17 @@ __all__ = ["explain"]
 
 def explain(question: Question) -> Answer:
     """Answer a question about a set of plans and a nearest-neighbour policy."""
-    plans = question.plans
+    plans = question.claim.plans
     assert plans is not None
     if nothing_moves(question):
         return NOWHERE
-    if question.confidence:
+    if question.claim.confidence:
         return confidently(question, alone=NeighbourFrontier, together=_Best)
     rows = plans.every(LISTED)
-    if question.kind == "absolute":
-        question = replace(question, better=plans.beaten(question.risk, question.tau))
+    if question.claim.kind == "absolute":
+        question = question.refuted_by(plans.beaten(question.claim.risk, question.claim.tau))
     if rows is not None:
-        each = [NeighbourFrontier(replace(question, alternative=row)) for row in rows]
+        each = [NeighbourFrontier(question.claiming(alternative=row)) for row in rows]
         answer = driver.run(question, OneByOne(question, each))
         return within_gap(answer, min(one.proved for one in each)) if question.weights.proof_gap else answer
     if question.weights.proof_gap:
@@ -54,11 +52,11 @@ class _Foreseen(Around):
 
     def __init__(self, question: Question) -> None:
         self.question = question
-        assert question.plans is not None
-        self.plans = question.plans
-        n = question.alternative.size
+        assert question.claim.plans is not None
+        self.plans = question.claim.plans
+        n = question.claim.alternative.size
         foreseen = np.array([self.plans.best(row)[i] for i, row in enumerate(np.eye(n))])
-        super().__init__(NeighbourFrontier(replace(question, alternative=foreseen)))
+        super().__init__(NeighbourFrontier(question.claiming(alternative=foreseen)))
 
     def advance(self, nodes: int, cutoff: float) -> Floats | None:
         """The nearest context left, once the set's own best plan stands there."""
@@ -78,8 +76,10 @@ class _Foreseen(Around):
 
     def _stands(self, point: Floats) -> bool:
         question, weights = self.question, self.weights(point)
-        cost = question.risk.of(self.plans.best(weights), weights)
-        return all(cost <= question.risk.of(rival, weights) + question.tau for rival in self._rivals(weights))
+        cost = question.claim.risk.of(self.plans.best(weights), weights)
+        return all(
+            cost <= question.claim.risk.of(rival, weights) + question.claim.tau for rival in self._rivals(weights)
+        )
 
     def _rivals(self, weights: Floats) -> list[Floats]:
         """What the set's best plan must not cost more than, as sample costs."""

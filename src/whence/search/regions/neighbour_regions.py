@@ -65,15 +65,16 @@ def region(
         )
     space = question.space if question.space.everywhere is None else question.space.everywhere
     # How far a face moves is measured along a line.
-    space = replace(space, circles={})
-    question = replace(question, space=space, separation=0.0, confidence=0.0, plausible=None, few=None, memo={})
-    plans = [question.rival_decision, *rivals]
+    space = replace(space, circles={}, plausible=None, few=None)
+    claim, settings = replace(question.claim, confidence=0.0), replace(question.settings, separation=0.0)
+    question = replace(question, space=space, claim=claim, settings=settings, memo={})
+    plans = [question.claim.rival_decision, *rivals]
     nodes = 0
     while True:
         grower = _Grower(question, point, plans, nodes)
         grower.grow()
         nodes = grower.nodes
-        if question.kind == "relative":
+        if question.claim.kind == "relative":
             return grower.region(True)
         if anything is None:
             return grower.region(False)
@@ -93,17 +94,17 @@ class _Grower:
         self.question, self.space, self.point, self.nodes = question, question.space, point, nodes
         self.plans = plans
         # A plan that costs no less than the alternative in any past observation never beats it.
-        self.rivals = [one for one in plans if (question.alternative > one).any()]
+        self.rivals = [one for one in plans if (question.claim.alternative > one).any()]
         self.low, self.high = point.copy(), point.copy()
         self.maximal = True
         # Broken means more than tau.
-        self.tau = float(np.nextafter(-question.tau, -np.inf))
+        self.tau = float(np.nextafter(-question.claim.tau, -np.inf))
 
     def grow(self) -> None:
         """Move every face as far as it goes, each in its share of the time left."""
         faces = list(self._faces())
         # Whether any other plan is better takes as long again.
-        after = len(faces) if self.question.kind == "absolute" else 0
+        after = len(faces) if self.question.claim.kind == "absolute" else 0
         for i, (members, up) in enumerate(faces):
             left = self.question.limits.remaining / (len(faces) - i + after)
             if self.space.group[members[0]] >= 0:
@@ -189,17 +190,16 @@ class _Grower:
     def _against(self, rival: Floats, slab: Space, seconds: float) -> float:
         question, limits = self.question, self.question.limits
         own = None if seconds == np.inf else max(seconds, LEAST)
-        exchanged = replace(
-            question,
-            kind="relative",
-            space=slab,
+        claim = replace(
+            question.claim.relative(),
             alternative=rival,
-            decision=question.alternative,
+            decision=question.claim.alternative,
             within=0.0,
             margin=(0.0, 0.0),
             tau=self.tau,
-            limits=Limits(own, limits.node_limit, limits.on_progress, limits.memory_limit),
         )
+        limits = Limits(own, limits.node_limit, limits.on_progress, limits.memory_limit)
+        exchanged = replace(question, space=slab, claim=claim, limits=limits)
         answer = knn.explain(exchanged)
         self.nodes += answer.nodes
         if answer.status in ("time_limit", "interrupted"):

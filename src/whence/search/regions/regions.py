@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence import _core
-from whence.claims.sets import Plans
+from whence.claims.sets import Plans, about_set
 from whence.features.space import Space
 from whence.problems._minimise import OutOfTime
 from whence.question import Answer, Question
@@ -113,21 +113,21 @@ def region(
         return None
     if question.space.everywhere is not None:
         # Whether a change is large enough to be suggested says nothing about where the suggestion stays true.
-        question = replace(question, space=question.space.everywhere)
+        question = question.in_space(question.space.everywhere)
     if kept.whole is not None:
         question = without_tolerance(question)
-    plans = [question.rival_decision, *rivals]
+    plans = [question.claim.rival_decision, *rivals]
     breaches = [
         _breach(question, kept, confidence, one) for one in plans if not _never_broken(question, confidence, one)
     ]
     refuting = None
-    if confidence and anything is not None and question.kind == "absolute" and kept.whole is None:
+    if confidence and anything is not None and question.claim.kind == "absolute" and kept.whole is None:
         refuting = Refuting(question, kept, confidence, anything)
     nodes = 0
     while True:
         grower = _Grower(question, kept, point, breaches, nodes, len(plans))
         grower.grow()
-        if question.kind == "relative":
+        if question.claim.kind == "relative":
             return grower.region(True)
         try:
             rival, proved = grower.beaten(confidence, anything, refuting, plans)
@@ -146,7 +146,7 @@ def _never_broken(question: Question, confidence: float, rival: Floats) -> bool:
 
     With standard errors that is so where both cost the same, and there is nothing to disagree about.
     """
-    over = question.alternative - rival
+    over = question.claim.alternative - rival
     return bool((over == 0.0).all() if confidence else (over <= 0.0).all())
 
 
@@ -155,9 +155,9 @@ def _breach(question: Question, kept: KeptGrid, confidence: float, rival: Floats
 
     Without confidence both plans change places: the decision must cost less, by more than tau, than the alternative.
     """
-    alternative = question.alternative
-    tail = question.risk.tail
-    exchanged = replace(question, alternative=rival, decision=alternative, within=0.0)
+    alternative = question.claim.alternative
+    tail = question.claim.risk.tail
+    exchanged = question.claiming(alternative=rival, decision=alternative, within=0.0)
     if confidence == 0.0:
         criterion = criterion_of(exchanged, kept)
         add_rival(criterion, exchanged, kept, alternative)
@@ -183,7 +183,7 @@ class _Grower:
         self.question, self.kept, self.breaches, self.plans = question, kept, breaches, plans
         self.point = point
         # Broken means more than tau.
-        self.tau = float(np.nextafter(-question.tau, -np.inf))
+        self.tau = float(np.nextafter(-question.claim.tau, -np.inf))
         self.located = locate(question, kept)
         self.first, self.last, self.group = self.located.first, self.located.last, self.located.group
         self.distance = self.located.distance
@@ -293,11 +293,11 @@ class _Grower:
             if leaves.tobytes() in seen:
                 continue
             seen.add(leaves.tobytes())
-            rival = self.question.rival(weights_at(self.kept, leaves, self.question.alternative.size))
+            rival = self.question.rival(weights_at(self.kept, leaves, self.question.claim.alternative.size))
             if rival is None:
                 continue
             over = confident_excess(self.question, self.kept, confidence, leaves, rival)
-            if over > self.question.tau:
+            if over > self.question.claim.tau:
                 return rival, False
         return None, all_of_them
 
@@ -312,9 +312,9 @@ class _Grower:
             return None, none
         cells = [self.kept.cells_of(c, found[[q]], inputs)[0] for c, q in enumerate(inputs.coordinate.tolist())]
         leaves = self.kept.grid.leaves_at(np.array(cells, dtype=np.int32))[: self.kept.trees]
-        rival = question.rival(weights_at(self.kept, leaves, question.alternative.size))
+        rival = question.rival(weights_at(self.kept, leaves, question.claim.alternative.size))
         # What beats the alternative by rounding alone would be met again and again.
-        known = rival is None or confident_excess(question, self.kept, 0.0, leaves, rival) <= question.tau
+        known = rival is None or confident_excess(question, self.kept, 0.0, leaves, rival) <= question.claim.tau
         return None if known else rival, False
 
     def _whole(self) -> _core.Located:
@@ -428,20 +428,15 @@ def beaten_within(
     """
     # Beaten: (1 + within) times the best costs less than the alternative, by more than tau. The search for sets
     # allows for tau by itself.
-    factor = 1.0 + question.within
-    more = float(np.nextafter(question.tau, np.inf))
-    asked = replace(
-        question,
-        kind="relative",
-        space=box,
-        decision=question.alternative,
-        plans=anything,
+    factor = 1.0 + question.claim.within
+    more = float(np.nextafter(question.claim.tau, np.inf))
+    margin = question.claim.within / factor, more / factor + question.claim.tau
+    claim = replace(
+        about_set(question.claim.relative(), anything, margin),
+        decision=question.claim.alternative,
         within=0.0,
-        margin=(question.within / factor, more / factor + question.tau),
         confidence=0.0,
-        plausible=None,
-        few=None,
-        memo={},
     )
+    asked = replace(question, space=replace(box, plausible=None, few=None), claim=claim, memo={})
     answer = sets(asked)
     return answer.point, answer.status == "none"

@@ -70,17 +70,17 @@ class Refuting:
 
     def __init__(self, question: Question, kept: KeptGrid, confidence: float, anything: Plans) -> None:
         self.question, self.kept, self.confidence, self.anything = question, kept, confidence, anything
-        self.limit = LISTED[question.risk.tail is not None]
+        self.limit = LISTED[question.claim.risk.tail is not None]
         self.every = anything.every(self.limit)
         self.nodes = 0
         # Broken means more than tau; no dearer than another plan, by up to tau at most.
-        self.tau = float(np.nextafter(-question.tau, -np.inf))
-        self.raised = question.tau + max(question.tau, EQUAL * question.size)
-        factor = 1.0 + question.within
+        self.tau = float(np.nextafter(-question.claim.tau, -np.inf))
+        self.raised = question.claim.tau + max(question.claim.tau, EQUAL * question.claim.size)
+        factor = 1.0 + question.claim.within
         self.others: list[Floats] = []
         self.tables: list[_core.TailCriterion] = []
-        self.alternative = None if question.risk.tail is None else self._table(question.alternative)
-        for plan in (factor * question.alternative, factor * question.decision):
+        self.alternative = None if question.claim.risk.tail is None else self._table(question.claim.alternative)
+        for plan in (factor * question.claim.alternative, factor * question.claim.decision):
             self._meet(plan)
 
     def refuted(
@@ -113,8 +113,8 @@ class Refuting:
         if rows is None:
             return None
         at_anchor = self._leaves(anchor)
-        for row in (1.0 + self.question.within) * rows:
-            if any(np.array_equal(row, one) for one in known) or np.array_equal(row, self.question.alternative):
+        for row in (1.0 + self.question.claim.within) * rows:
+            if any(np.array_equal(row, one) for one in known) or np.array_equal(row, self.question.claim.alternative):
                 continue
             rival = self._refuted_by(part, row, anchor, at_anchor)
             if rival is not None:
@@ -133,8 +133,11 @@ class Refuting:
             if not reached:
                 return None
             leaves = self._leaves(search.cells)
-            best = question.rival(weights_at(self.kept, leaves, question.alternative.size))
-            if best is not None and confident_excess(question, self.kept, self.confidence, leaves, best) > question.tau:
+            best = question.rival(weights_at(self.kept, leaves, question.claim.alternative.size))
+            if (
+                best is not None
+                and confident_excess(question, self.kept, self.confidence, leaves, best) > question.claim.tau
+            ):
                 return best
             if best is not None and self._meet(best):
                 # Where the plan may be the best one is known better now.
@@ -152,7 +155,7 @@ class Refuting:
         question, kept = self.question, self.kept
         if self.alternative is None:
             mean = _core.MeanBreach(kept.leaves, self.confidence)
-            mean.add_rival(leaf_means(kept, question.alternative - row))
+            mean.add_rival(leaf_means(kept, question.claim.alternative - row))
             for other in self.others:
                 mean.add_rival(leaf_means(kept, other + self.raised - row))
             return mean
@@ -163,7 +166,7 @@ class Refuting:
         return breach
 
     def _tails(self) -> _core.TailBreach:
-        tail, kept = self.question.risk.tail, self.kept
+        tail, kept = self.question.claim.risk.tail, self.kept
         assert tail is not None
         leaves = (kept.samples.ravel(), kept.first, kept.size)
         return _core.TailBreach(*leaves, tail=tail, trees=kept.trees, kappa=self.confidence, mass=kept.mass)

@@ -44,14 +44,14 @@ def confidently(
     together : callable
         The frontier of a question about a set without confidence; None where the time is up before there is one.
     """
-    assert question.plans is not None
+    assert question.claim.plans is not None
     try:
         with until(_moment(question)):
-            rows, others = question.plans.every(APART), question.plans.others
+            rows, others = question.claim.plans.every(APART), question.claim.plans.others
             listed = others is None or others.every() is not None
             if rows is not None and listed:
                 return driver.run(*_one_by_one(question, rows, alone))
-            inner = together(replace(question, confidence=0.0))
+            inner = together(question.claiming(confidence=0.0))
     except OutOfTime:
         inner = None
     if inner is None:
@@ -59,19 +59,21 @@ def confidently(
     if isinstance(inner, Nowhere):
         return Answer("none", None, np.inf, np.inf)
     # Whatever stands against its rivals is part of that search; for the driver the question is a relative one.
-    return driver.run(replace(question, kind="relative"), _Standing(question, inner, rows, apart=False))
+    return driver.run(question.relative(), _Standing(question, inner, rows, apart=False))
 
 
 def _one_by_one(question: Question, rows: Floats, alone: Callable[[Question], Frontier]) -> tuple[Question, Frontier]:
     """A frontier for every plan, and the question that the driver is to ask."""
-    if question.kind == "relative":
-        each = [alone(replace(question, plans=None, alternative=row, memo={})) for row in rows]
+    if question.claim.kind == "relative":
+        each = [alone(replace(question, claim=question.claim.of_plan(row), memo={})) for row in rows]
         return question, OneByOne(question, each)
-    first = rivals_there(question, question.weights.at(question.inputs.row(question.space.start)))[0]
+    first = rivals_there(question.claim, question.weights.at(question.inputs.row(question.space.start)))[0]
     # The rivals are sample costs as they are to be compared; the first one stands in the place of the decision.
-    against = replace(question, kind="relative", within=0.0, margin=(0.0, 0.0), decision=first)
+    against = question.relative().claiming(within=0.0, margin=(0.0, 0.0), decision=first)
     standing = [
-        _Standing(question, alone(replace(against, plans=None, alternative=row, memo={})), row[None, :], apart=True)
+        _Standing(
+            question, alone(replace(against, claim=against.claim.of_plan(row), memo={})), row[None, :], apart=True
+        )
         for row in rows
     ]
     return against, OneByOne(against, standing)
@@ -112,17 +114,17 @@ class _Standing(Around):
 
     def _refuting(self, point: Floats) -> Floats | None:
         """The rival that the plan is not sure to beat at the point handed out last, if there is one."""
-        question, plans = self.question, self.question.plans
+        question, plans = self.question, self.question.claim.plans
         assert plans is not None
         trees = question.weights.per_tree(question.inputs.row(point))
         assert trees is not None
         with until(_moment(question)):
             check_time()
             weights = self.inner.weights(point)
-            rivals = rivals_there(question, weights)
+            rivals = rivals_there(question.claim, weights)
             found = None
             for costs in [plans.best(weights)] if self.rows is None else self.rows:
-                found = worst_rival(question, costs, rivals, trees)[1]
+                found = worst_rival(question.claim, costs, rivals, trees)[1]
                 if found is None:
                     break
             return found

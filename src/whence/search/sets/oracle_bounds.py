@@ -59,7 +59,7 @@ class _Learned:
 
 def _learned(question: Question, kept: KeptGrid) -> _Learned:
     """What is known from the same question with other restrictions, or nothing yet."""
-    about = (kept.samples, kept.leaves, question.rival_decision.tobytes(), question.tau)
+    about = (kept.samples, kept.leaves, question.claim.rival_decision.tobytes(), question.claim.tau)
     known = question.memo.get("solved")
     if known is None or known.of[0] is not about[0] or known.of[1:] != about[1:]:
         known = question.memo["solved"] = _Learned(about, {}, np.full(kept.leaves, np.nan), ({}, {}))
@@ -76,9 +76,9 @@ class SolvedBoxes:
         plausible: _core.Plausibility | None = None,
         known: Floats | None = None,
     ) -> None:
-        assert question.plans is not None
+        assert question.claim.plans is not None
         self.plausible, self.known = plausible, known
-        self.question, self.kept, self.plans = question, kept, question.plans
+        self.question, self.kept, self.plans = question, kept, question.claim.plans
         self.located = locate(question, kept)
         self.few = few_changes(question)
         self.faces = _core.Faces(self.located)
@@ -92,7 +92,7 @@ class SolvedBoxes:
         self._tree = np.repeat(np.arange(kept.trees), np.diff(kept.grid.first_leaf[: kept.trees + 1]))
         relations = question.space.relations
         self.rows = relations if relations is not None and len(relations.rows) else None
-        self._static = question.risk.tail is None and self.plans.rival is None
+        self._static = question.claim.risk.tail is None and self.plans.rival is None
         self._criterion: _core.MeanCriterion | None = None
         self._last_rival: tuple[bytes, Floats] = b"", np.empty(0)
         self._proposed = False
@@ -156,14 +156,14 @@ class SolvedBoxes:
         rows = self._plans_of_the_past(began - spare)
         if not rows or question.limits.remaining <= 0:
             return None
-        rivals = question.rival_decision[None, :]
+        rivals = question.claim.rival_decision[None, :]
         if self.plans.rival is not None:
             rivals = np.vstack([rivals, *self._plans_of_the_past(began - spare, self.plans.rival)])
         criterion = list_criterion(question, self.kept, np.array(rows), rivals)
         if criterion is None or criterion.plans == 0:
             return None
         search = _core.ForestSearch(
-            self.located, criterion, float(question.tau), plausible=self.plausible, few=self.few
+            self.located, criterion, float(question.claim.tau), plausible=self.plausible, few=self.few
         )
         reached, _ = search.advance(
             KNOWN_BOXES, cutoff, seconds=max(0.0, question.limits.remaining - began + 2 * spare)
@@ -205,7 +205,7 @@ class SolvedBoxes:
             self.excluded.add(every.tobytes())
             barred = True
         criterion = self._criterion_at(leaves)
-        tau = float(self.question.tau)
+        tau = float(self.question.claim.tau)
         opened = _core.OpenBox(box, criterion, tau, self.plausible)
         if not opened.bound(criterion, tau) or self._beyond(opened.reach.leaves, leaves, tau):
             return None
@@ -284,14 +284,14 @@ class SolvedBoxes:
     def _rival_afresh(self, leaves: Ints) -> Floats:
         question = self.question
         if self._static:
-            return leaf_means(self.kept, question.rival_decision)
+            return leaf_means(self.kept, question.claim.rival_decision)
         weights = self._weights(leaves)
-        rival = question.rival_decision
+        rival = question.claim.rival_decision
         if self.plans.rival is not None:
             best = self.plans.rival(weights)
-            if question.risk.of(best, weights) < question.risk.of(rival, weights):
+            if question.claim.risk.of(best, weights) < question.claim.risk.of(rival, weights):
                 rival = best
-        if question.risk.tail is None:
+        if question.claim.risk.tail is None:
             return leaf_means(self.kept, rival)
         return -rival_row(question, self.kept, rival, weights)
 
@@ -301,19 +301,19 @@ class SolvedBoxes:
         key = leaves.tobytes()
         if key not in self._known:
             question, weights = self.question, self._weights(leaves)
-            limit = question.risk.of(question.rival_decision, weights)
+            limit = question.claim.risk.of(question.claim.rival_decision, weights)
             if self.plans.rival is not None:
-                limit = min(limit, question.risk.of(self.plans.rival(weights), weights))
-            self._known[key] = self._least(weights) <= limit + question.tau
+                limit = min(limit, question.claim.risk.of(self.plans.rival(weights), weights))
+            self._known[key] = self._least(weights) <= limit + question.claim.tau
         return self._known[key]
 
     def _least(self, weights: Floats) -> float:
         check_time()
-        return self.question.risk.of(self.plans.best(weights), weights)
+        return self.question.claim.risk.of(self.plans.best(weights), weights)
 
     def _price(self) -> bool:
         """Solve for every leaf by itself, as long as there is time; whether all are done."""
-        n, kept, samples = self.question.alternative.size, self.kept, self.kept.samples.ravel()
+        n, kept, samples = self.question.claim.alternative.size, self.kept, self.kept.samples.ravel()
         seen: dict[bytes, float] = {}
         for leaf in np.flatnonzero(np.isnan(self._priced)).tolist():
             if self.question.limits.remaining <= 0:
@@ -346,7 +346,7 @@ class SolvedBoxes:
 
     def _weights(self, leaves: Ints) -> Floats:
         """Weights where these trees have these leaves, as if there were no others."""
-        return weights_at(self.kept, leaves, self.question.alternative.size)
+        return weights_at(self.kept, leaves, self.question.claim.alternative.size)
 
     def _point(self, cells: Ints) -> Floats:
         self.shown = cells

@@ -62,12 +62,12 @@ class PlanByPlan:
     def suits(cls, together: ForestFrontier) -> bool:
         """Whether a question is one that plans by themselves can answer."""
         question, grid = together.question, together.kept.grid
-        plans = question.plans
+        plans = question.claim.plans
         return (
             (plans is None or (plans.rivals is None and plans.rival is None and plans.stock is None))
-            and question.kind == "relative"
+            and question.claim.kind == "relative"
             and not together.tail
-            and question.confidence == 0.0
+            and question.claim.confidence == 0.0
             and together.plausible is None
             and together.few is None
             and not together.related
@@ -133,12 +133,12 @@ class PlanByPlan:
 
     def _both(self) -> bool:
         """Whether the search goes on without potentials as well."""
-        return self.together.question.plans is None and self.together.columns < MANY_FROM
+        return self.together.question.claim.plans is None and self.together.columns < MANY_FROM
 
     def _taken_apart(self, cutoff: float) -> _core.PotentialSearch | None:
         """The search for the plans that are possible nearer than the cutoff; None where there are too many plans."""
         together = self.together
-        question, kept, tau = together.question, together.kept, float(together.question.tau)
+        question, kept, tau = together.question, together.kept, float(together.question.claim.tau)
         many = together.columns >= MANY_FROM and question.limits.remaining > SECONDS
         worth = self.worth(min(LISTED if many else FEW, TABLE_LIMIT // kept.leaves))
         if worth is None or not np.isfinite(worth).all():

@@ -50,9 +50,9 @@ def explain(question: Question) -> Answer:
     kept, plausible = prepared(question)
     if kept is None:
         return Answer("time_limit", None, np.inf, 0.0)
-    plans = question.plans
+    plans = question.claim.plans
     assert plans is not None
-    if question.confidence:
+    if question.claim.confidence:
         return confidently(
             question,
             alone=lambda one: ForestFrontier(one, kept, plausible),
@@ -69,8 +69,8 @@ def explain(question: Question) -> Answer:
         distance = question.space.distance(made.known)
         return Answer("optimal", made.known, distance, distance, cell=made.known_cell)
     # Rivals of an absolute question are part of the criterion: for the driver it is a relative one.
-    relative = replace(question, kind="relative")
-    if isinstance(frontier, PlanFrontier) and question.kind == "relative" and PlanByPlan.suits(frontier):
+    relative = question.relative()
+    if isinstance(frontier, PlanFrontier) and question.claim.kind == "relative" and PlanByPlan.suits(frontier):
         return driver.run(relative, PlanByPlan(frontier, lambda most: _worth(question, kept, most)))
     return driver.run(relative, frontier)
 
@@ -82,13 +82,13 @@ def _frontier(question: Question, made: _Making) -> PlanFrontier | SolvedBoxes |
     if criterion is None:
         if question.limits.remaining <= 0:
             return None
-        return SolvedBoxes(replace(question, plans=made.plans), made.kept, made.plausible, made.known)
+        return SolvedBoxes(question.claiming(plans=made.plans), made.kept, made.plausible, made.known)
     if isinstance(criterion, _core.PlanList) and plans.routes is None and criterion.plans == 0:
         return Nowhere()
     relaxed = (
         isinstance(criterion, _core.StockCriterion) and plans.stock is not None and np.isfinite(plans.stock.budget)
     )
-    relative = replace(question, kind="relative")
+    relative = question.relative()
     frontier = PlanFrontier(relative, made.kept, criterion, relaxed, made.plausible, made.known)
     if made.looked:
         frontier.proposed = 1  # past contexts were looked at before
@@ -116,7 +116,7 @@ class PlanFrontier(ForestFrontier):
         #: Whether a few of very many routes stand for all in the next proposal.
         self.rough = False
         if isinstance(criterion, _core.PlanList) and criterion.many:
-            self.rough = question.plans is not None and question.plans.all_routes is None
+            self.rough = question.claim.plans is not None and question.claim.plans.all_routes is None
             self.stages = (0 if self.rough else EARLY, *self.stages[1:])
 
     def advance(self, nodes: int, cutoff: float) -> Floats | None:
@@ -164,16 +164,16 @@ class PlanFrontier(ForestFrontier):
         return proposals.best if proposals.found < cutoff else None
 
     def _stands(self, point: Floats) -> bool:
-        plans, question = self.question.plans, self.question
+        plans, question = self.question.claim.plans, self.question
         if not self.relaxed or plans is None:
             return True
         weights = self.weights(point)
         with until(question.limits.started + question.limits.seconds + question.limits.remaining):
             check_time()
-            limit = question.risk.of(question.rival_decision, weights)
+            limit = question.claim.risk.of(question.claim.rival_decision, weights)
             if plans.rival is not None:
-                limit = min(limit, question.risk.of(plans.rival(weights), weights))
-            return question.risk.of(plans.best(weights), weights) <= limit + question.tau
+                limit = min(limit, question.claim.risk.of(plans.rival(weights), weights))
+            return question.claim.risk.of(plans.best(weights), weights) <= limit + question.claim.tau
 
     def cut(self, rival: Floats) -> None:
         """The rivals are part of the criterion."""
@@ -185,8 +185,8 @@ class _Making:
     def __init__(
         self, question: Question, kept: KeptGrid, plausible: _core.Plausibility | None, look: bool = True
     ) -> None:
-        assert question.plans is not None
-        self.question, self.kept, self.plausible, self.plans = question, kept, plausible, question.plans
+        assert question.claim.plans is not None
+        self.question, self.kept, self.plausible, self.plans = question, kept, plausible, question.claim.plans
         self.known: Floats | None = None
         #: Where the explanation that is known may be rounded: beside a threshold, only the search knows its side.
         self.known_cell: tuple[Floats, Floats] | None = None
@@ -199,15 +199,15 @@ class _Making:
             found = self._stock(plans.stock, plans.all_stock)
             if found is not None or question.limits.remaining <= 0:
                 return found
-        if plans.routes is not None and question.risk.tail is None:
+        if plans.routes is not None and question.claim.risk.tail is None:
             return _route_criterion(question, kept, plans.routes, plans.all_routes)
-        limit = LISTED if question.risk.tail is None else LISTED_TAIL
+        limit = LISTED if question.claim.risk.tail is None else LISTED_TAIL
         rows, rivals = self._listed(min(limit, max(1, TABLE_LIMIT // kept.leaves)))
         if rows is None or (plans.rivals is not None and rivals is None):
             return None
-        decided = question.rival_decision[None, :]
+        decided = question.claim.rival_decision[None, :]
         alive = None
-        if question.risk.tail is not None and rows.size * kept.leaves > LARGE:
+        if question.claim.risk.tail is not None and rows.size * kept.leaves > LARGE:
             alive, _ = self._alive(rows)
         return list_criterion(question, kept, rows, decided if rivals is None else np.vstack([rivals, decided]), alive)
 
@@ -218,8 +218,8 @@ class _Making:
             memo["listed"] = most, plans.every(most), None if plans.rivals is None else plans.rivals(most)
         _, rows, rivals = memo["listed"]
         # Whoever has a list need not solve the problem to know the best of it.
-        best = plans.best if rows is None else ListedBest(rows, self.question.risk.tail)
-        rival = plans.rival if rivals is None else ListedBest(rivals, self.question.risk.tail)
+        best = plans.best if rows is None else ListedBest(rows, self.question.claim.risk.tail)
+        rival = plans.rival if rivals is None else ListedBest(rivals, self.question.claim.risk.tail)
         self.plans = replace(plans, best=best, rival=rival)
         return rows, rivals
 
@@ -228,7 +228,7 @@ class _Making:
         question = self.question
         if self.look and not self.looked and question.limits.node_limit is None:
             self.looked = True
-            found = first_known(replace(question, plans=self.plans), self.kept, self.plausible, rows)
+            found = first_known(question.claiming(plans=self.plans), self.kept, self.plausible, rows)
             if found is not None:
                 self.known, self.known_cell = found.point, found.cell
         cutoff = np.inf if self.known is None else question.space.distance(self.known)
@@ -241,7 +241,7 @@ class _Making:
         made = [self._stock_table(one, *alive) for one in tables]
         if not all(one.whole for one in made):
             return None
-        rival = leaf_means(self.kept, self.question.rival_decision)
+        rival = leaf_means(self.kept, self.question.claim.rival_decision)
         return _core.StockCriterion(made[0], rival, made[1] if len(made) > 1 else None, stock.budget)
 
     def _stock_table(self, stock: Stock, alive: Ints, tree: Ints) -> _core.StockTable:
@@ -266,7 +266,7 @@ def list_criterion(
     None where its table would be too large. Under CVaR it is about contexts with `alive` leaves, which are those of all
     allowed contexts where none are given.
     """
-    criterion, tail = _plan_list(question, kept), question.risk.tail
+    criterion, tail = _plan_list(question, kept), question.claim.risk.tail
     if tail is None:
         criterion.add_rivals(row_of_plans(kept, rivals))
         criterion.add_plans(row_of_plans(kept, plans))
@@ -279,7 +279,7 @@ def list_criterion(
         if criterion.rival_rows * kept.leaves > TABLE_LIMIT or question.limits.remaining <= 0:
             return None
     for costs in plans:
-        tau = float(question.tau)
+        tau = float(question.claim.tau)
         criterion.add_tail_plan(*leaves, tail, kept.trees, *distinct(costs), alive, tau, kept.mass)
         if criterion.plans * kept.leaves > TABLE_LIMIT or question.limits.remaining <= 0:
             return None
@@ -295,9 +295,9 @@ def _plan_list(question: Question, kept: KeptGrid) -> _core.PlanList:
 
 def _worth(question: Question, kept: KeptGrid, most: int) -> Floats | None:
     """What each leaf adds to the excess of every plan of a set over the decision; None where there are more plans."""
-    assert question.plans is not None
-    costs = question.plans.every(most)
-    return None if costs is None else row_of_plans(kept, costs) - leaf_means(kept, question.rival_decision)
+    assert question.claim.plans is not None
+    costs = question.claim.plans.every(most)
+    return None if costs is None else row_of_plans(kept, costs) - leaf_means(kept, question.claim.rival_decision)
 
 
 def row_of_plans(kept: KeptGrid, costs: Floats) -> Floats:
@@ -327,7 +327,7 @@ def _route_criterion(
         return None
     tables = [_route_table(kept, one) for one in networks]
     criterion = _plan_list(question, kept)
-    criterion.add_rivals(leaf_means(kept, question.rival_decision)[None, :])
+    criterion.add_rivals(leaf_means(kept, question.claim.rival_decision)[None, :])
     criterion.set_routes(tables[0], tables[1] if len(tables) > 1 else None)
     return criterion
 

@@ -45,7 +45,7 @@ def first_known(
     rows : ndarray of shape (plans, n), optional
         Sample costs of all plans of the set, where they are listed; otherwise its best plans are solved for.
     """
-    plans = question.plans
+    plans = question.claim.plans
     assert plans is not None
     limits = Limits(SHARE * question.limits.remaining, BOXES)
     limits.reserve = question.limits.reserve
@@ -56,10 +56,11 @@ def first_known(
         return None
     if plan is None or limits.remaining <= 0:
         return None
-    alone = replace(question, plans=None, alternative=plan, limits=limits, memo={}, threads=1)
-    if question.kind == "absolute":
+    settings = replace(question.settings, threads=1)
+    alone = replace(question, claim=question.claim.of_plan(plan), limits=limits, memo={}, settings=settings)
+    if question.claim.kind == "absolute":
         assert plans.rival is not None
-        alone = replace(alone, better=_beaten(question, plan, plans.rival))
+        alone = alone.refuted_by(_beaten(question, plan, plans.rival))
     answer = driver.run(alone, ForestFrontier(alone, kept, plausible))
     return None if answer.point is None else answer
 
@@ -69,14 +70,18 @@ def _beaten(question: Question, plan: Floats, rival: Callable[[Floats], Floats])
 
     def better(weights: Floats) -> Floats | None:
         best = rival(weights)
-        return best if question.risk.of(plan, weights) - question.risk.of(best, weights) > question.tau else None
+        return (
+            best
+            if question.claim.risk.of(plan, weights) - question.claim.risk.of(best, weights) > question.claim.tau
+            else None
+        )
 
     return better
 
 
 def _good_plan(question: Question, kept: KeptGrid, limits: Limits, rows: Floats | None) -> Floats | None:
     """Sample costs of the set's best plan in the nearest past context in which that is as good as is asked for."""
-    plans = question.plans
+    plans = question.claim.plans
     assert plans is not None
     if kept.past is None:
         seen = question.weights
@@ -94,24 +99,24 @@ def _good_plan(question: Question, kept: KeptGrid, limits: Limits, rows: Floats 
         some = order[first : first + together]
         weights = np.array([_weights(question, kept, cells[i]) for i in some])
         for i, best in enumerate([plans.best(weights[0])] if costs is None else costs.best(weights)):
-            limit = question.risk.of(question.rival_decision, weights[i])
+            limit = question.claim.risk.of(question.claim.rival_decision, weights[i])
             if plans.rival is not None:
-                limit = min(limit, question.risk.of(plans.rival(weights[i]), weights[i]))
-            if question.risk.of(best, weights[i]) <= limit + question.tau:
+                limit = min(limit, question.claim.risk.of(plans.rival(weights[i]), weights[i]))
+            if question.claim.risk.of(best, weights[i]) <= limit + question.claim.tau:
                 return best
     return None
 
 
 def _weights(question: Question, kept: KeptGrid, cells: Ints) -> Floats:
     leaves = kept.grid.leaves_at(np.ascontiguousarray(cells))[: kept.trees]
-    return weights_at(kept, leaves, question.alternative.size)
+    return weights_at(kept, leaves, question.claim.alternative.size)
 
 
 class _Listed:
     """The best of some plans under several weights at once."""
 
     def __init__(self, question: Question, rows: Floats) -> None:
-        self.rows, self.tail = rows, question.risk.tail
+        self.rows, self.tail = rows, question.claim.risk.tail
         # The worst observations of every plan come first.
         self.order = np.argsort(-rows, axis=1, kind="stable") if self.tail is not None else None
 

@@ -1,0 +1,141 @@
+"""Claims about one plan: it beats the decision, or it is the best plan there is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+
+import numpy as np
+
+from whence.claims.base import Claim
+from whence.risk import Risk
+from whence.util.aliases import Floats, Kind
+
+if TYPE_CHECKING:
+    from whence.claims.sets import Plans
+
+__all__ = ["PlanBeats", "PlanIsBest", "taken_over"]
+
+C = TypeVar("C", bound=Claim)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PlanBeats(Claim):
+    """The alternative costs no more than the decision, less a margin or with a share more.
+
+    Attributes
+    ----------
+    alternative, decision : ndarray of shape (n,)
+        Cost of either plan under each past observation: what the policy's risk counts it for (`Risk.values`).
+    risk : Risk
+        What is taken of these costs: their mean, or the mean of their worst share (``risk.tail``).
+    margin : pair of float
+        By which share of the decision's cost, and by which amount, the alternative must cost less than the decision.
+    within : float
+        By which share of the best plan's cost, or of the decision's, the alternative may cost more.
+    allowance : float
+        Of a plan that must be the best: by which amount it may cost more than the best plan. `alternative` holds the
+        costs less this amount, so that no engine has to know of it.
+    """
+
+    #: The set of plans of which some one must be better; None where it is a single plan.
+    plans: ClassVar[Plans | None] = None
+
+    alternative: Floats
+    decision: Floats
+    risk: Risk
+    margin: tuple[float, float] = (0.0, 0.0)
+    within: float = 0.0
+    allowance: float = 0.0
+
+    @property
+    def rival_decision(self) -> Floats:
+        """What the alternative must not cost more than, under each past observation.
+
+        That is what the decision costs there, times ``1 + within``, or less the margin: a risk of costs that are all
+        scaled, or all lowered by one amount, is scaled and lowered as they are.
+        """
+        share, amount = self.margin
+        if share or amount:
+            return (1.0 - share) * self.decision - amount
+        return self.decision if self.within == 0.0 else (1.0 + self.within) * self.decision
+
+    @property
+    def size(self) -> float:
+        """How large costs are: the largest of either plan."""
+        return max(float(np.abs(self.alternative).max()), float(np.abs(self.rival_decision).max()))
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether the alternative costs more than the decision under every past observation."""
+        return bool((self.alternative - self.rival_decision > self.tau).all())
+
+    def excess(self, at: Floats) -> float:
+        """Return by how much the alternative costs more than the decision, `within` and `margin` included."""
+        return self.risk.of(self.alternative, at) - self.risk.of(self.rival_decision, at)
+
+    def is_satisfied(self, at: Floats) -> bool:
+        """Whether the alternative costs no more than the decision here, `within` and `margin` included."""
+        return self.risk.of(self.alternative, at) <= self.risk.of(self.rival_decision, at) + self.tau
+
+    def with_confidence(self, kappa: float) -> Self:
+        """Return the claim that must hold by so many standard errors."""
+        return replace(self, confidence=kappa)
+
+    def relative(self) -> PlanBeats:
+        """Return the claim against the decision alone."""
+        return self
+
+    def of_plan(self, alternative: Floats) -> PlanBeats:
+        """Return the claim about one plan with these sample costs."""
+        return replace(self, alternative=alternative)
+
+    def refuted_by(self, better: Callable[[Floats], Floats | None]) -> Self:
+        """Return the claim that only those plans refute which `better` names; nothing else refutes a relative one."""
+        return self
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PlanIsBest(PlanBeats):
+    """The alternative costs no more than any plan there is, up to the share `within`, and no more than the decision.
+
+    Attributes
+    ----------
+    better : callable
+        Given weights, the sample costs of a plan that beats the alternative by more than `tau`, times ``1 + within``,
+        or None where the alternative is as good as asked for.
+    best : callable, optional
+        Given weights, the sample costs of the best plan, times ``1 + within``.
+    linear : callable, optional
+        Gives, where plans form a polytope and costs are linear, that polytope, the cost vectors of the past
+        observations, and the alternative as a vector; None where it is not so.
+    """
+
+    kind: ClassVar[Kind] = "absolute"
+
+    better: Callable[[Floats], Floats | None]
+    best: Callable[[Floats], Floats] | None = None
+    linear: Callable[[], tuple[Any, Floats, Floats] | None] | None = None
+
+    def rival(self, at: Floats) -> Floats | None:
+        """Return the sample costs of a plan that is better than the alternative may be; None where there is none."""
+        return self.better(at)
+
+    def with_confidence(self, kappa: float) -> Self:
+        """Return the claim by so many standard errors: how many the best plan is away is then for engines to judge."""
+        return replace(self, confidence=kappa, better=self.best or self.better)
+
+    def relative(self) -> PlanBeats:
+        """Return the claim against the decision alone."""
+        return taken_over(PlanBeats, self)
+
+    def refuted_by(self, better: Callable[[Floats], Floats | None]) -> Self:
+        """Return the claim that only those plans refute which `better` names."""
+        return replace(self, better=better)
+
+
+def taken_over(kind: type[C], claim: Claim, **more: Any) -> C:
+    """Return a claim of another kind with what it shares with `claim`."""
+    own = {one.name for one in fields(claim)}
+    return kind(**{one.name: getattr(claim, one.name) for one in fields(kind) if one.name in own} | more)
