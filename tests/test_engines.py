@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from tests.forests import paper_forest
 
 import whence as wh
-from whence.engines import ENGINES, PARTS, Engine, engine_named, engine_names, part_of
+from whence.engines import ENGINES, PARTS, Engine, engine_named, engine_names, part_of, what_goes_with_what
 from whence.errors import InputError, InputTypeError
 from whence.question import Answer, Question
 from whence.weights.forecast_weights import ForecastLine
@@ -96,3 +97,11 @@ def test_forecasts_are_called_as_the_user_does() -> None:
     line = ForecastLine.__new__(ForecastLine)
     with pytest.raises(InputTypeError, match=r"ForecastWeights with trees, .* Got ForecastWeights with a linear model"):
         part_of(line, "milp")
+
+
+def test_page_of_what_goes_with_what_shows_the_table() -> None:
+    """The docs show the very table from which refusals are made, one row for each kind of predictor."""
+    table = what_goes_with_what()
+    page = Path(__file__).parents[1] / "docs" / "reference" / "what-goes-with-what.md"
+    assert table in page.read_text(encoding="utf-8")
+    assert len(table.splitlines()) == 2 + len(PARTS)

@@ -32,6 +32,7 @@ __all__ = [
     "engine_names",
     "has_part",
     "part_of",
+    "what_goes_with_what",
 ]
 
 #: Engines by name: the class, or the module and the class.
@@ -72,6 +73,10 @@ PARTS: dict[str, dict[str, str]] = {
 
 #: What the user calls the weights that show themselves to engines by another name.
 VIEWS = {"ForecastTrees": "ForecastWeights with trees", "ForecastLine": "ForecastWeights with a linear model"}
+
+
+#: What the parts are for, in the order in which the page of the docs shows them.
+COLUMNS = {"search": "one plan", "sets": "a set of plans", "region": "a rule", "milp": '`engine="milp"`'}
 
 
 class Engine(ABC):
@@ -170,6 +175,21 @@ def has_part(weights: Weights, engine: str) -> bool:
     """
     names = (f"{kind.__module__}.{kind.__qualname__}" for kind in type(weights).__mro__)
     return any(engine in PARTS.get(name, {}) for name in names)
+
+
+def what_goes_with_what() -> str:
+    """Return the table of predictors and what can be asked of them, in Markdown: a page of the docs.
+
+    Examples
+    --------
+    >>> print(what_goes_with_what().splitlines()[2])
+    | `TreeWeights` | yes | yes | yes | yes |
+    """
+    rows = [["predictor", *COLUMNS.values()], ["---"] * (1 + len(COLUMNS))]
+    for path, parts in PARTS.items():
+        name = path.rpartition(".")[2]
+        rows.append([VIEWS.get(name, f"`{name}`"), *("yes" if column in parts else "no" for column in COLUMNS)])
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
 def check_reliance(question: Question) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -56,86 +56,163 @@ def explain(
     as a whole. Without `relax` it is not tried what would do without restrictions. What an engine may keep for the same
     question with other restrictions goes to `shared`.
     """
+    request, plans = _checked(policy, request)
+    limits = Limits(request.time_limit, request.node_limit, request.on_progress, request.memory_limit)
+    initial = policy.schema_.row(request.context)
+    request, compared = _compared(policy, request, plans, initial)
+    question = _question(policy, request, initial, limits, compared, barred)
+    question = question if shared is None else replace(question, memo=shared)
+    _check_engine(policy, request, question)
+    inquiry = _inquiry(policy, request, question, initial, compared, search, relax)
+    if request.holds is None:
+        explanation = inquiry.finished(inquiry.found(float(request.confidence)))
+    else:
+        explanation = explained_reliably(
+            inquiry.found,
+            inquiry.finished,
+            Refitted.of(policy, request.refits),
+            float(request.holds),
+            limits,
+            request.on_nearest,
+        )
+    explanation = replace(_without_memo(explanation, question, shared), seconds=limits.seconds)
+    return explanation.with_rule() if request.rule else explanation
+
+
+class _Compared(NamedTuple):
+    """The plans that are compared: the set that is asked about, if any, what is decided, and what two plans cost."""
+
+    plans: PlanSet | None
+    decided: Decision
+    #: The plan that the alternative is compared with.
+    plan: Any
+    costs: dict[str, Floats]
+
+
+@dataclass
+class _Inquiry:
+    """One question that is asked once, or once for every rung of the ladder of confidence.
+
+    Attributes
+    ----------
+    draft : Explanation
+        All that is known before the answer.
+    here : ndarray
+        What the claim is judged by in the initial context: the weights, or the forecast.
+    decided : float
+        The cost of what the policy decides there.
+    relax : bool
+        Whether to try what would do without restrictions.
+    """
+
+    policy: Policy
+    request: Request
+    question: Question
+    search: Callable[[Question], Answer]
+    draft: Explanation
+    here: Floats
+    decided: float
+    relax: bool
+    pending: dict[float, tuple[Question, Answer]] = field(default_factory=dict)
+
+    def found(self, confidence: float) -> Explanation:
+        """Return the confirmed answer by so many standard errors."""
+        policy, request, asked = self.policy, self.request, self.question
+        if confidence:
+            asked = replace(asked, claim=asked.claim.with_confidence(confidence))
+            request.answerer.check(asked)
+        answer = _without_search(asked, self.here, self.draft.cost_before, self.decided)
+        if answer is None:
+            names = policy.schema_.feature_of_coordinate()
+            policy.weights_.check_start(asked.space.start, asked.settings.separation, names)
+            asked, answer = nearest_filled(policy, request, self.draft.initial, asked, self.search)
+        same = asked is self.question
+        own = self.draft if same else replace(self.draft, confidence=confidence, question=asked)
+        explanation = _found(policy, asked, answer, own)
+        if explanation.status == "optimal" and explanation.distance == 0.0:
+            explanation = replace(explanation, status="already")
+        _check_accepted(policy, request, asked, explanation)
+        self.pending[confidence] = asked, answer
+        return explanation
+
+    def finished(self, explanation: Explanation) -> Explanation:
+        """Return what was found with all that is shown of it, which only the one that is chosen needs."""
+        asked, answer = self.pending[explanation.confidence]
+        explanation = with_changes(self.policy, asked, answer, explanation)
+        if answer.status == "none" and self.relax:
+            explanation = _without_restrictions(self.policy, self.request, asked, self.search, explanation)
+        return explanation
+
+
+def _checked(policy: Policy, request: Request) -> tuple[Request, PlanSet | None]:
+    """Return the request with plans as the problem takes them, and the set that is asked about, if it is one."""
     plans = asked_set(policy, request)
-    forecasts = policy.weights_.forecasts
-    if forecasts:
+    if policy.weights_.forecasts:
         check_asked(policy, request, plans is not None)
     if plans is None:
         request = replace(request, instead=named(policy, request.instead), decision=named(policy, request.decision))
     else:
         request = replace(with_margin(request, plans), decision=named(policy, request.decision))
-    engine = request.answerer
-    search = search or engine.answer
-    limits = Limits(request.time_limit, request.node_limit, request.on_progress, request.memory_limit)
-    initial = policy.schema_.row(request.context)
-    decided = policy.decision_in(initial)
-    request, plan, costs = _compared(policy, request, plans, decided, initial)
-    request = request.in_amounts(values_of(policy.risk_, costs["decision"], costs["instead"], decided.costs))
-    # What a report would stumble over later is refused before the search.
-    cost_unit_of(policy.problem)
-    if forecasts:
-        question = forecast_question(policy, request, initial, limits, plan)
+    return request, plans
+
+
+def _question(
+    policy: Policy,
+    request: Request,
+    initial: pd.Series,
+    limits: Limits,
+    compared: _Compared,
+    barred: Sequence[Collection[str]],
+) -> Question:
+    """Return what the engine is asked: where contexts may lie, and what must hold there."""
+    if policy.weights_.forecasts:
+        question = forecast_question(policy, request, initial, limits, compared.plan)
     else:
-        question = question_of(policy, request, initial, limits, costs)
-    # What the criterion is judged by in the initial context: the weights, or the forecast.
-    here = question.weights.at(policy.inputs_of(initial)) if forecasts else decided.weights
-    if plans is not None:
-        question = question_about(question, policy, request, plans)
+        question = question_of(policy, request, initial, limits, compared.costs)
+    if compared.plans is not None:
+        question = question_about(question, policy, request, compared.plans)
     few = few_of(policy, request, question, barred)
-    question = question if few is None else replace(question, space=replace(question.space, few=few))
-    question = question if shared is None else replace(question, memo=shared)
+    return question if few is None else replace(question, space=replace(question.space, few=few))
+
+
+def _check_engine(policy: Policy, request: Request, question: Question) -> None:
+    """Refuse a question that the engine cannot answer, before any work."""
     # The rungs of a ladder ask for confidence, too, where there are trees.
     climbs = request.holds is not None and policy.weights_.per_tree_known
     confidence = 1.0 if climbs else float(request.confidence)
-    engine.check(question.claiming(confidence=confidence) if confidence else question)
-    label = engine.label(policy.weights_, request.options)
-    draft = _draft(policy, request, question, initial, here, plan, costs, label)
-    if plans is not None:
-        draft = _with_plans(draft, request, plans)
-    pending: dict[float, tuple[Question, Answer]] = {}
+    request.answerer.check(question.claiming(confidence=confidence) if confidence else question)
 
-    def found(confidence: float) -> Explanation:
-        asked = replace(question, claim=question.claim.with_confidence(confidence)) if confidence else question
-        if confidence:
-            engine.check(asked)
-        answer = _without_search(asked, here, draft.cost_before, decided.cost)
-        if answer is None:
-            names = policy.schema_.feature_of_coordinate()
-            policy.weights_.check_start(asked.space.start, asked.settings.separation, names)
-            asked, answer = nearest_filled(policy, request, initial, asked, search)
-        own = draft if asked is question else replace(draft, confidence=confidence, question=asked)
-        explanation = _found(policy, asked, answer, own)
-        if explanation.status == "optimal" and explanation.distance == 0.0:
-            explanation = replace(explanation, status="already")
-        _check_accepted(policy, request, asked, explanation)
-        pending[confidence] = asked, answer
-        return explanation
 
-    def finished(explanation: Explanation) -> Explanation:
-        asked, answer = pending[explanation.confidence]
-        explanation = with_changes(policy, asked, answer, explanation)
-        if answer.status == "none" and relax:
-            explanation = _without_restrictions(policy, request, asked, search, explanation)
-        return explanation
+def _inquiry(
+    policy: Policy,
+    request: Request,
+    question: Question,
+    initial: pd.Series,
+    compared: _Compared,
+    search: Callable[[Question], Answer] | None,
+    relax: bool,
+) -> _Inquiry:
+    """Return the inquiry with everything that is known before the answer."""
+    decided = compared.decided
+    here = question.weights.at(policy.inputs_of(initial)) if policy.weights_.forecasts else decided.weights
+    draft = _draft(policy, request, question, initial, here, compared)
+    if compared.plans is not None:
+        draft = _with_plans(draft, request, compared.plans)
+    return _Inquiry(policy, request, question, search or request.answerer.answer, draft, here, decided.cost, relax)
 
-    if request.holds is None:
-        explanation = finished(found(float(request.confidence)))
-    else:
-        refitted = Refitted.of(policy, request.refits)
-        explanation = explained_reliably(found, finished, refitted, float(request.holds), limits, request.on_nearest)
-    # Tables that one step of a ladder leaves to the next are large, and an explanation keeps its question.
+
+def _without_memo(explanation: Explanation, question: Question, shared: dict[str, Any] | None) -> Explanation:
+    """Return the explanation, which keeps its question, without the large tables that steps leave to each other."""
     if shared is None:
         question.memo.clear()
     elif explanation.question is not None:
         explanation = replace(explanation, question=replace(explanation.question, memo={}))
-    explanation = replace(explanation, seconds=limits.seconds)
-    return explanation.with_rule() if request.rule else explanation
+    return explanation
 
 
-def _compared(
-    policy: Policy, request: Request, plans: PlanSet | None, decided: Decision, initial: pd.Series
-) -> tuple[Request, Any, dict[str, Floats]]:
-    """The request about a plan that can be carried out, the plan it is compared with, and what both cost."""
+def _compared(policy: Policy, request: Request, plans: PlanSet | None, initial: pd.Series) -> tuple[Request, _Compared]:
+    """Return the request about a plan that can be carried out, and the plans that are compared."""
+    decided = policy.decision_in(initial)
     plan = decided.plan if request.decision is None else request.decision
     if plans is None:
         check_feasible(policy, "instead", request.instead)
@@ -149,7 +226,10 @@ def _compared(
         "instead": sample_costs(policy.problem, request.instead, outcomes, "instead"),
         "decision": decided.costs if request.decision is None else sample_costs(policy.problem, plan, outcomes),
     }
-    return request, plan, costs
+    request = request.in_amounts(values_of(policy.risk_, costs["decision"], costs["instead"], decided.costs))
+    # What a report would stumble over later is refused before the search.
+    cost_unit_of(policy.problem)
+    return request, _Compared(plans, decided, plan, costs)
 
 
 def _with_plans(draft: Explanation, request: Request, plans: PlanSet) -> Explanation:
@@ -211,12 +291,10 @@ def _draft(
     question: Question,
     initial: pd.Series,
     before: Floats,
-    decision: Any,
-    costs: Mapping[str, Floats],
-    engine: str,
+    compared: _Compared,
 ) -> Explanation:
     """The explanation with everything that is known before the answer."""
-    risk = question.claim.risk
+    risk, costs = question.claim.risk, compared.costs
     return Explanation(
         status="none",
         kind=request.kind,
@@ -225,7 +303,7 @@ def _draft(
         changed=(),
         distance=np.inf,
         bound=np.inf,
-        decision=decision,
+        decision=compared.plan,
         alternative=request.instead,
         cost_before=Costs(
             risk.of(question.claim.decision, before),
@@ -233,7 +311,7 @@ def _draft(
         ),
         cost_after=None,
         weights_after=None,
-        engine=engine,
+        engine=request.answerer.label(policy.weights_, request.options),
         seconds=0.0,
         nodes=0,
         within=question.claim.within,
