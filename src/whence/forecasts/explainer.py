@@ -10,7 +10,7 @@ import pandas as pd
 
 from whence.errors import InputError, InputTypeError, NotFittedError
 from whence.features import Observed, Schema
-from whence.forecasts.ask import CrossingRequest, explain
+from whence.forecasts.ask_forecast import CrossingRequest, explain
 from whence.forecasts.crossing import Crossing
 from whence.forecasts.sources import AskedForecast, AskedLine, AskedTrees, LineOfPolicy, Sums
 from whence.models import FittedTrees, read

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from whence.errors import InputError
-from whence.forecasts.ask import CrossingRequest
+from whence.forecasts.ask_forecast import CrossingRequest
 from whence.forecasts.crossing import Crossing
 from whence.forecasts.explainer import Ensemble, limits_of
 from whence.report.forecast_pages import certificate, shown_changes
