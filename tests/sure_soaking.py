@@ -133,7 +133,7 @@ def _outside(case: SetCase, costs: Any) -> list[np.ndarray]:
     decided = decision.costs
     if case.kind == "relative":
         if case.instead is None:
-            tau = question_of(case).tau
+            tau = question_of(case).claim.tau
             strictly = max(2.0 * tau, 1e-9 * float(np.abs(decided).max()))
             return [decided / (1.0 + case.margin) - strictly]
         return [(1.0 - case.margin) * decided]
