@@ -24,6 +24,7 @@ from sklearn.ensemble import (
 )
 from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeRegressor
+from tests.blocks import seeds
 from tests.predictors import LIBRARIES, PredictorCase, brute_force, case, differing
 
 import whence as wh
@@ -57,7 +58,7 @@ def forecast_of(asked: PredictorCase, rows: pd.DataFrame) -> np.ndarray:
 def test_the_nearest_crossing_agrees_with_brute_force(library: str) -> None:
     """Random models, restrictions and missing numbers: the answer is the one found by looking at every cell."""
     looked = 0
-    for seed in range(20):
+    for seed in (drawn := seeds(7, 20)):
         made = asked_of(library, seed)
         if made is None:
             continue
@@ -77,7 +78,7 @@ def test_the_nearest_crossing_agrees_with_brute_force(library: str) -> None:
         if why.context is not None:
             assert low <= why.forecast_after <= high
             assert why.verify(ensemble)
-    assert looked >= 8
+    assert looked >= len(drawn) // 4
 
 
 RELATIONS = ("a <= b", "a + b <= 6", "b + c >= 2")

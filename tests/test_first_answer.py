@@ -54,7 +54,7 @@ def allowed(limit: float) -> float:
     return limit + max(0.1 * limit, 0.2)
 
 
-@pytest.mark.parametrize("limit", [1.0, 2.0])
+@pytest.mark.parametrize("limit", [1.0, pytest.param(2.0, marks=pytest.mark.long)])
 def test_the_limit_of_the_first_question_holds_in_the_library(limit: float) -> None:
     """Nothing is compiled or loaded in the middle of the first question of a new process."""
     command = [sys.executable, "-c", LIBRARY, str(limit)]

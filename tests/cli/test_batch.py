@@ -58,7 +58,15 @@ def test_batch_of_what_holds(bakery: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals to a process alone are a matter of POSIX")
-@pytest.mark.parametrize(("name", "code"), [("SIGTERM", 143), ("SIGHUP", 129), ("SIGKILL", -9), ("SIGINT", 130)])
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("SIGTERM", 143),
+        ("SIGKILL", -9),
+        pytest.param("SIGHUP", 129, marks=pytest.mark.long),
+        pytest.param("SIGINT", 130, marks=pytest.mark.long),
+    ],
+)
 def test_batch_leaves_nobody_behind(small: Path, tmp_path: Path, name: str, code: int) -> None:
     """A batch on two workers that is ended by a signal to it alone leaves no process, and goes on where it was."""
     asked, answers = tmp_path / "asked.csv", tmp_path / "answered.csv"
@@ -152,7 +160,7 @@ def long_batch(small: Path, tmp_path: Path) -> Iterator[tuple[subprocess.Popen[s
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals to a process alone are a matter of POSIX")
-@pytest.mark.parametrize("name", ["SIGINT", "SIGKILL"])
+@pytest.mark.parametrize("name", ["SIGKILL", pytest.param("SIGINT", marks=pytest.mark.long)])
 def test_one_batch_at_a_time_writes_an_output(
     long_batch: tuple[subprocess.Popen[str], Path], small: Path, name: str
 ) -> None:

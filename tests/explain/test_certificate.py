@@ -192,7 +192,9 @@ def test_a_changed_document_is_told(case: tuple[wh.Policy, wh.Explanation]) -> N
     assert checked(again.to_dict(), policy).differences == [said]
 
 
-@pytest.mark.parametrize("name", ["forest", "neighbours", "city absolute", "none"])
+@pytest.mark.parametrize(
+    "name", ["forest", "neighbours", "city absolute", pytest.param("none", marks=pytest.mark.long)]
+)
 def test_every_changed_claim_is_noticed_by_computing_it_again(name: str) -> None:
     """Also where all fingerprints of the document were made to fit, a changed claim does not pass."""
     policy, options = QUESTIONS[name]

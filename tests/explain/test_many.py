@@ -371,6 +371,7 @@ def test_a_cluster_that_loses_a_worker_loses_no_row(cluster: Any, policy: wh.Pol
     assert_same(found, list(policy.explain_many(X, PLAN)))
 
 
+@pytest.mark.long
 def test_a_lost_scheduler_loses_no_answer(policy: wh.Policy, tmp_path: Path) -> None:
     """Where the scheduler of a cluster is killed, what it has answered stays, and another call does the rest."""
     import distributed
@@ -469,7 +470,15 @@ def test_ctrl_c_leaves_no_workers(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals to a process alone are a matter of POSIX")
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGKILL", "SIGHUP", "SIGINT"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "SIGTERM",
+        "SIGKILL",
+        pytest.param("SIGHUP", marks=pytest.mark.long),
+        pytest.param("SIGINT", marks=pytest.mark.long),
+    ],
+)
 def test_workers_end_with_the_process_that_they_work_for(tmp_path: Path, name: str) -> None:
     """However the calling process alone is ended, also killed without a word, none of its workers stays behind."""
     script = tmp_path / "long.py"
