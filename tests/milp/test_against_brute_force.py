@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.blocks import seeds
+from tests.blocks import count, seeds
 from tests.milp.asked import agree, answered, asked, expected, forests, neighbours
 
 from whence.risk import CVaR
@@ -34,7 +34,7 @@ def test_neighbours_with_highs(block: int) -> None:
 @pytest.mark.parametrize("solver", ["scip", "gurobi"])
 def test_forests_with_other_solvers(solver: str, options: dict[str, Any]) -> None:
     """SCIP and Gurobi agree, with rows added between solves or within one."""
-    for case in forests(range(500, 560), samples=12):
+    for case in forests(range(500, 500 + count(20, 60)), samples=12):
         if options:
             case = case.but(kind="absolute")
         question = asked(case)
@@ -45,7 +45,7 @@ def test_forests_with_other_solvers(solver: str, options: dict[str, Any]) -> Non
 @pytest.mark.parametrize("solver", ["scip", "gurobi"])
 def test_neighbours_with_other_solvers(solver: str, options: dict[str, Any]) -> None:
     """SCIP and Gurobi agree about neighbours too."""
-    for case in neighbours(range(400, 480), samples=8):
+    for case in neighbours(range(400, 400 + count(30, 80)), samples=8):
         if options:
             case = case.but(kind="absolute")
         question = asked(case)
@@ -57,7 +57,7 @@ def test_neighbours_with_other_solvers(solver: str, options: dict[str, Any]) -> 
 )
 def test_refinements_change_no_optimum(options: dict[str, Any]) -> None:
     """Looser bounds on weights, and no valid inequality: slower perhaps, but the same answer."""
-    for case in forests(range(600, 640), samples=12, kind="absolute"):
+    for case in forests(range(600, 600 + count(15, 40)), samples=12, kind="absolute"):
         question = asked(case)
         if "w_max" in options and not isinstance(question.claim.risk, CVaR):
             continue

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from tests import oracle
 from tests.asking import varied
+from tests.blocks import count as drawn
 from tests.milp.asked import asked, built, fixed_at, forests, neighbours, value
 
 from whence.milp.criterion_rows import TailCost
@@ -20,7 +21,7 @@ def some_contexts(points: np.ndarray, count: int, seed: int) -> np.ndarray:
 
 def test_forest_weights() -> None:
     """In every cell tried, the weight variables take the weights of the fitted forest."""
-    for case in forests(range(60), samples=15):
+    for case in forests(range(drawn(20, 60)), samples=15):
         question = asked(case)
         model, weighting, _ = built(question)
         columns = weighting.columns
@@ -57,7 +58,7 @@ def test_neighbour_weights() -> None:
 def test_tail_costs(w_max: str) -> None:
     """The alternative's flow costs its CVaR, whatever the bound on the weights; a rival's flow at most its own."""
     tried = 0
-    for case in forests(range(80), samples=14):
+    for case in forests(range(drawn(40, 80)), samples=14):
         question = asked(case)
         if not isinstance(question.claim.risk, CVaR) or question.claim.risk.alpha == 0:
             continue
@@ -76,7 +77,7 @@ def test_tail_costs(w_max: str) -> None:
             abs(value(rival, outcome.values) / tail - question.claim.risk.of(question.claim.decision, weights)) < 1e-6
         )
         tried += 1
-    assert tried > 10
+    assert tried > drawn(4, 10)
 
 
 def test_means() -> None:

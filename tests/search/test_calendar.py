@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestRegressor
 from tests import date_cases
+from tests.blocks import count, seeds
 from tests.calendar_cases import KINDS, MISSING_KINDS, calendar_case, disagreement
 from tests.context_cases import TooMany
 from tests.forests import paper_forest
@@ -14,7 +15,7 @@ from tests.forests import paper_forest
 import whence as wh
 from whence.errors import InputError
 
-EACH, DATES = 4, 24
+EACH, DATES = 4, count(12, 24)
 
 
 @pytest.mark.parametrize("kinds", [*KINDS, *MISSING_KINDS])
@@ -36,7 +37,7 @@ def test_search_against_brute_force(kinds: str) -> None:
 @pytest.mark.parametrize("kinds", ["c", "o", "co", "cr", "ct", "cs", "cf", "of", "mr", "md", "cd"])
 def test_search_and_integer_program_agree(kinds: str) -> None:
     """The integer program knows of no parts: it takes a circle as it is."""
-    for seed in range(3):
+    for seed in seeds(1, 3):
         case = calendar_case(1000 + seed, kinds)
         found, solved = case.explain(), case.explain(engine="milp", time_limit=20.0)
         assert found.status == solved.status, (kinds, seed)

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.blocks import seeds
+from tests.blocks import count, seeds
 from tests.cases import Case
 from tests.context_cases import KINDS, ContextCase, TooMany, context_case, disagreement, faults, soaked
 from tests.oracle import nearest
 from tests.soaking import forest_case, neighbour_case
 
-EACH, EACH_KNN = 12, 6
+EACH, EACH_KNN = count(6, 12), count(3, 6)
 
 
 def small_cases(kinds: str, count: int, weights: str = "forest", lattice: bool = False) -> list[ContextCase]:
@@ -64,7 +64,7 @@ def test_neighbour_search_against_brute_force(kinds: str) -> None:
 @pytest.mark.parametrize("kinds", ["s", "u", "l", "d", "r", "t", "rt", "sl", "rs", "lr"])
 def test_search_and_integer_program_agree(weights: str, kinds: str) -> None:
     """Both engines, which share no code, find the same distance, and contexts that can exist."""
-    for seed, case in enumerate(small_cases(kinds, 4, weights)):
+    for seed, case in enumerate(small_cases(kinds, count(2, 4), weights)):
         found, solved = case.explain(), case.explain(engine="milp", time_limit=20.0)
         assert found.status == solved.status, (kinds, seed)
         assert found.distance == pytest.approx(solved.distance, rel=2e-6, abs=2e-6), (kinds, seed)
