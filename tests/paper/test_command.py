@@ -33,6 +33,7 @@ def test_the_catalogue_has_every_label() -> None:
     assert [label.label for label in registry()] == list(ORDER)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ORDER)
 def test_every_label_gives_its_files(reproduced: tuple[Path, str], name: str) -> None:
     """A table with rows as CSV and Markdown, a picture as PNG and SVG, and the table in the terminal."""
@@ -50,6 +51,7 @@ def test_every_label_gives_its_files(reproduced: tuple[Path, str], name: str) ->
     assert f"{name}  {label.title}" in printed
 
 
+@pytest.mark.long
 def test_the_summary_names_machine_time_and_labels(reproduced: tuple[Path, str]) -> None:
     """One page says what was run, on what, how long it took, and leads to every label."""
     text = (reproduced[0] / "summary.md").read_text("utf-8")
