@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import subprocess
@@ -116,3 +117,28 @@ def test_every_python_is_tested() -> None:
 def test_scripts_can_be_executed(script: str) -> None:
     """The scripts that make and the build server call are executable."""
     assert os.access(ROOT / script, os.X_OK)
+
+
+def _bound(node: ast.AST) -> list[str]:
+    """Return the names that a statement of a module gives a value, also where it unpacks several at once."""
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return [node.name]
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+    return [name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)]
+
+
+def test_no_module_gives_a_name_two_meanings() -> None:
+    """A constant that another one of the same name replaces further down would silently change what reads it."""
+    twice = []
+    for path in sorted((ROOT / "src" / "whence").rglob("*.py")):
+        names = [name for node in ast.parse(text_of(path)).body for name in _bound(node)]
+        twice += [f"{path.relative_to(ROOT)}: {name}" for name in set(names) if names.count(name) > 1]
+    assert twice == []
+
+
+def test_no_file_name_occurs_twice() -> None:
+    """A module can be named by its file alone."""
+    names = [
+        path.name for path in (ROOT / "src" / "whence").rglob("*.py") if path.name not in ("__init__.py", "base.py")
+    ]
+    assert sorted({name for name in names if names.count(name) > 1}) == []

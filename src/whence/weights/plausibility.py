@@ -190,7 +190,7 @@ def _mean_path(samples: NDArray[np.int64]) -> Floats:
 #: Trees of the isolation forest; scikit-learn's own number.
 TREES = 100
 #: By how much scores of one context may differ: rounding in an exponential.
-SAME = 1e-9
+SAME_SCORE = 1e-9
 
 
 class Usual:
@@ -225,7 +225,7 @@ class Usual:
             [lengths[tree.apply(row)[0]] for tree, lengths in zip(self._trees, self._lengths, strict=True)]
         )
         score = -(2.0 ** (-length / self._usual_length))
-        return float((self.scores <= score + SAME).mean())
+        return float((self.scores <= score + SAME_SCORE).mean())
 
     def at_least(self, share: float) -> Isolation:
         """The contexts that are not less usual than this share of the history."""
