@@ -7,7 +7,7 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
-from shutil import copy
+from shutil import copy, copytree
 
 ROOT = Path(__file__).resolve().parents[1]
 HOOK = ROOT / "scripts" / "rebuild_core.py"
@@ -82,6 +82,7 @@ def test_an_editable_install_is_a_path_entry_with_the_hook(tmp_path: Path) -> No
     # In a tree of its own, with a build that takes no time: what the tests run on was built by the real one.
     for name in ("pyproject.toml", "README.md", "LICENSE", "scripts/backend.py", "scripts/rebuild_core.py"):
         copy(ROOT / name, tree(tmp_path) / name)
+    copytree(ROOT / "licenses", tmp_path / "licenses")
     program = f"import backend; print(backend.build_editable({str(tmp_path)!r}))"
     environment = {**os.environ, "PYTHONPATH": str(tmp_path / "scripts")}
     done = subprocess.run(

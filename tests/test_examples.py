@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from whence import engines
+
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
@@ -55,6 +57,9 @@ def test_code_on_page_prints_what_it_says(
     assert all(block.group(1).startswith(">>> ") for block in BLOCK.finditer(page.read_text("utf-8")))
     monkeypatch.syspath_prepend(ROOT / "examples")
     monkeypatch.chdir(tmp_path)
+    # What a page registers is gone after it.
+    monkeypatch.setattr(engines, "ENGINES", dict(engines.ENGINES))
+    monkeypatch.setattr(engines, "PARTS", dict(engines.PARTS))
     session = doctest.DocTestParser().get_doctest(code, {"__name__": "__main__"}, page.name, str(page), 0)
     flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
     failed = doctest.DocTestRunner(optionflags=flags, verbose=False).run(session).failed

@@ -144,6 +144,7 @@ class Counting:
     """A frontier that often has to look for a proposal first, as the search of a large forest does."""
 
     bound = 0.0
+    memory = 0
 
     def __init__(self) -> None:
         self.nodes = 0
@@ -210,6 +211,8 @@ def test_a_node_limit_is_kept_to_the_box() -> None:
 
 class _Line:
     """A frontier whose contexts are the numbers 1, 2, ... on a line: some satisfy the cuts, one was proposed."""
+
+    memory = 0
 
     def __init__(self, candidate: float, proposal: float) -> None:
         self.at, self.proposal = candidate, proposal

@@ -21,7 +21,7 @@ from whence.examples import bakery, city
 from whence.web.app import create_app
 from whence.web.scenes import Scene, example_scene
 from whence.web.server import configuration, listening
-from whence.web.settings import ServerSettings
+from whence.web.server_settings import ServerSettings
 
 FINISHED = ("done", "cancelled", "failed")
 STRANGE = "<script>alert(1)</script>"

@@ -16,7 +16,7 @@ from tests.web.live import Live, hard_scene, running, until
 from tests.web.nginx import documented_options, documented_snippet, nginx, nginx_path
 
 from whence.errors import InputError
-from whence.web.settings import settings_for
+from whence.web.server_settings import settings_for
 
 TOKEN = "a-token-of-more-than-sixteen-letters"
 NAME = "planning.example.org"

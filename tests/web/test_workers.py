@@ -26,7 +26,7 @@ from whence.web import pool
 from whence.web.messages import Asked
 from whence.web.scenes import Scene
 from whence.web.server import listening
-from whence.web.settings import ServerSettings, settings_for
+from whence.web.server_settings import ServerSettings, settings_for
 
 QUEUE, KEPT = 2, 3
 

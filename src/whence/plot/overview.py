@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from whence.plot.canvas import INK, matplotlib, report_in, written
 from whence.plot.change_chart import changes
 from whence.plot.costs import costs, outcomes
-from whence.plot.plans import plans
+from whence.plot.plan_chart import plans
 from whence.plot.weights import weights
 from whence.report.document import Report
 

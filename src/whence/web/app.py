@@ -29,7 +29,7 @@ from whence.web.pool import Pool
 from whence.web.scenes import Scene
 from whence.web.security import HEADERS, Guard
 from whence.web.series_jobs import router as questions
-from whence.web.settings import ServerSettings
+from whence.web.server_settings import ServerSettings
 
 #: Decisions worked out at the same time; more would only get in each other's way.
 AT_ONCE = 4

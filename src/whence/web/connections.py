@@ -17,7 +17,7 @@ from http import HTTPStatus
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from whence.web.settings import ServerSettings
+from whence.web.server_settings import ServerSettings
 
 #: Seconds between two looks at the clock.
 PULSE = 0.25

@@ -35,7 +35,7 @@ from whence.web.jobs import (
 from whence.web.messages import Asked
 from whence.web.pool import Job
 from whence.web.scenes import Scene
-from whence.web.settings import ServerSettings
+from whence.web.server_settings import ServerSettings
 
 Brief = Annotated[bool, Query(description="Until it is finished, leave out the nearest answer, which is known.")]
 

@@ -14,7 +14,7 @@ from whence.web import wire as models
 from whence.web.explain_jobs import time_limit_of
 from whence.web.messages import MEMORY, Asked
 from whence.web.scenes import Scene
-from whence.web.settings import ServerSettings
+from whence.web.server_settings import ServerSettings
 
 __all__ = ["answer_of_forecast", "asked_forecast", "check_forecast", "shown_forecast"]
 

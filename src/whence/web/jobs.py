@@ -17,7 +17,7 @@ from whence.web.messages import Asked
 from whence.web.pool import Job, Pool, QueueFull
 from whence.web.scenes import Scene
 from whence.web.security import REPORT_POLICY
-from whence.web.settings import ServerSettings
+from whence.web.server_settings import ServerSettings
 
 #: Longest that an answer is held back for news, in seconds.
 LONGEST_WAIT = 30.0

@@ -21,7 +21,7 @@ from whence.question import Progress
 from whence.web import wire as models
 from whence.web.messages import Answered, Asked, Cancel, Failed, FoundNearest, Ready, header_size, length, packed
 from whence.web.scenes import Scene
-from whence.web.settings import ServerSettings
+from whence.web.server_settings import ServerSettings
 
 log = logging.getLogger("whence.web")
 

@@ -40,7 +40,7 @@ from whence.web.jobs import (
 from whence.web.messages import MEMORY, Answered, Asked
 from whence.web.pool import Job
 from whence.web.scenes import Scene
-from whence.web.settings import ServerSettings
+from whence.web.server_settings import ServerSettings
 
 #: How a question is accepted.
 ACCEPTED: dict[str, Any] = {

@@ -22,7 +22,7 @@ from whence.project import Project
 from whence.web.app import create_app
 from whence.web.connections import Connection
 from whence.web.scenes import Scene, built_in, project_scene
-from whence.web.settings import ServerSettings, settings_for
+from whence.web.server_settings import ServerSettings, settings_for
 
 #: Seconds that running requests get to finish when the server is told to stop.
 FAREWELL = 2
