@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tests.asking import varied
 from tests.knn_reference import SLACK, TINY, _choices, _vertices, judge
-from tests.search.test_knn import random_case
+from tests.search.test_neighbour_search import random_case
 
 from whence.engines import engine_named
 from whence.question import Question

@@ -13,7 +13,7 @@ import numpy as np
 from tests.asking import varied
 from tests.knn_reference import _choices
 from tests.search.test_few import any_few, ruled_out
-from tests.search.test_knn import random_case
+from tests.search.test_neighbour_search import random_case
 
 from whence.claims.sets import Plans
 from whence.features.coordinate_relations import Relations, RelationTree

@@ -12,7 +12,7 @@ import numpy as np
 from tests.asking import varied
 from tests.circle_reference import round_gap
 from tests.kernel_soaking import grid_of_contexts, judged_by_grid, risk_of
-from tests.search.test_knn import random_case
+from tests.search.test_neighbour_search import random_case
 
 from whence.engines import engine_named
 from whence.question import Question

@@ -354,8 +354,8 @@ def on_turns(library: str, seed: int) -> PredictorCase | None:
         if cuts.size and rng.random() < 0.8:
             asked.context[name] = float(_turn(float(rng.choice(cuts)), how)[int(rng.integers(2))])
     weights = asked.policy.weights_at(asked.context)
-    asked.claim.decision = int(np.argmin([asked.policy.risk_.of(column, weights) for column in asked.policy.Y_.T]))
-    return None if asked.instead == asked.claim.decision else asked
+    asked.decision = int(np.argmin([asked.policy.risk_.of(column, weights) for column in asked.policy.Y_.T]))
+    return None if asked.instead == asked.decision else asked
 
 
 def _codes(values: pd.Series) -> np.ndarray:
@@ -464,7 +464,7 @@ def _judged(asked: PredictorCase, rows: pd.DataFrame) -> np.ndarray:
     counted = None if how.counted is None else how.counted(asked.model)
     costs = policy.Y_.T
     tau = TOLERANCE * float(np.abs(costs[asked.instead]).max())
-    rivals = [asked.claim.decision] if asked.claim.kind == "relative" else list(range(len(costs)))
+    rivals = [asked.decision] if asked.kind == "relative" else list(range(len(costs)))
     known: dict[bytes, bool] = {}
     found = np.zeros(len(rows), dtype=bool)
     for i, leaves in enumerate(here):

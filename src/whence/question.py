@@ -65,7 +65,7 @@ def memory_words(memory: int) -> str:
     """Say how much memory that is.
 
     >>> memory_words(2**30), memory_words(200_000_000), memory_words(1500)
-    ('1.1 GB', '200 MB', '1.5 kB')
+    ('1.07 GB', '200 MB', '1.5 kB')
     """
     for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if memory >= size:

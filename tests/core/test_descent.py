@@ -1,4 +1,4 @@
-"""One context in all trees of several forests; `tests/weights/test_descent.py` holds it against fitted ones."""
+"""One context in all trees of several forests; `tests/weights/test_refits_descent.py` holds it against fitted ones."""
 
 from __future__ import annotations
 

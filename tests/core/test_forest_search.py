@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pytest
 from tests.core.forest_scene import Scene, scenes
-from tests.search.test_forest import hard_case
+from tests.search.test_forest_search import hard_case
 
 from whence import _core
 from whence.search.forest.forest_criteria import add_rival, criterion_of

@@ -15,8 +15,8 @@ from tests.cases import OneOf, cases, contexts
 from tests.forests import paper_forest
 from tests.knn_reference import nearest_by_vertices
 from tests.oracle import nearest
-from tests.search.test_forest import assert_same, one_product, question_of, small_grid, two_products
-from tests.search.test_knn import random_case
+from tests.search.test_forest_search import assert_same, one_product, question_of, small_grid, two_products
+from tests.search.test_neighbour_search import random_case
 
 import whence as wh
 from whence.errors import InputError

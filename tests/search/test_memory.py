@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tests.cases import OneOf
 from tests.forests import paper_forest
-from tests.search.test_plan_by_plan import wide_policy
+from tests.search.test_potential_phase import wide_policy
 
 import whence as wh
 from whence import question

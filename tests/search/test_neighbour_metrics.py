@@ -12,7 +12,7 @@ from tests.cases import OneOf
 from tests.knn_reference import judge
 from tests.metric_reference import measured, nearest_by_lines
 from tests.metric_soaking import any_matrix, metric_case, metric_disagreement
-from tests.search.test_knn import random_case
+from tests.search.test_neighbour_search import random_case
 
 from whence.engines import engine_named
 from whence.errors import InputError

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tests.asking import varied
 from tests.blocks import seeds
 from tests.knn_reference import nearest_by_vertices
-from tests.search.test_knn import random_case
+from tests.search.test_neighbour_search import random_case
 
 import whence as wh
 from whence.claims.sets import Plans

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from tests.search.test_knn import random_case
+from tests.search.test_neighbour_search import random_case
 
 from whence._core import AxisKind
 from whence.search.neighbours.neighbour_axes import Layout

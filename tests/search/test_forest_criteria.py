@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests.cases import Case, OneOf
-from tests.search.test_forest import decimal_policy
+from tests.search.test_forest_search import decimal_policy
 
 from whence import CVaR, Policy
 from whence.search.forest import forest_criteria as criteria

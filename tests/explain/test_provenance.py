@@ -56,7 +56,7 @@ def test_pickled_explanations_travel_light() -> None:
 
 
 CHILD = """
-from tests.explain.test_source import small
+from tests.explain.test_provenance import small
 from whence.explain.provenance import Source
 print(sorted(Source.of(small()).fingerprints().items()))
 """

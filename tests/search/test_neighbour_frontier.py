@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests.blocks import seeds
-from tests.search.test_knn import ask, random_case
+from tests.search.test_neighbour_search import ask, random_case
 
 from whence import Expectation
 from whence.features.space import Space

@@ -11,8 +11,8 @@ from tests.asking import varied
 from tests.blocks import seeds
 from tests.context_cases import TooMany
 from tests.knn_reference import _doubtful, risk_over
-from tests.search.test_knn import random_case
-from tests.search.test_knn_reliance import assert_distance
+from tests.search.test_neighbour_reliance import assert_distance
+from tests.search.test_neighbour_search import random_case
 from tests.set_soaking import set_case
 from tests.sure_soaking import KAPPAS, sure_disagreement
 

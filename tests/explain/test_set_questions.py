@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from tests.forests import paper_forest
-from tests.search.test_plan_sets import grid_policy
+from tests.search.test_set_search import grid_policy
 
 import whence as wh
 from whence.errors import InputError

@@ -10,7 +10,7 @@ from tests.cases import cases
 from tests.knn_reference import nearest_by_vertices
 from tests.search.holding import all_cells, excess, nearest_between
 from tests.search.test_confidence import assert_nearest, relative
-from tests.search.test_knn import random_case
+from tests.search.test_neighbour_search import random_case
 
 from whence.question import Limits, Question
 from whence.risk import Expectation

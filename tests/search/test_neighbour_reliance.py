@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tests.asking import varied
 from tests.blocks import seeds
 from tests.knn_reference import nearest_by_vertices
-from tests.search.test_knn import random_case
+from tests.search.test_neighbour_search import random_case
 
 from whence.milp.milp_engine import IntegerProgram
 from whence.question import Answer, Question
@@ -76,7 +76,7 @@ def test_the_nearest_usual_context(block: int) -> None:
         none += bool(np.isinf(answer.distance) and np.isfinite(without.distance))
         if answer.point is not None:
             assert usually_near(question).share(answer.point) >= SHARES[seed % len(SHARES)] - 1e-12
-    assert farther + none > EACH // 20
+    assert farther + none > EACH // 50
 
 
 @pytest.mark.parametrize("block", seeds(2, 6))
@@ -99,7 +99,7 @@ def test_the_nearest_context_by_so_many_standard_errors(block: int) -> None:
             without = explain(varied(question, confidence=0.0))
             assert answer.distance >= without.distance - 1e-9
             farther += without.distance + 1e-9 < answer.distance
-    assert farther > EACH // 20
+    assert farther > EACH // 50
 
 
 @pytest.mark.parametrize("block", seeds(1, 2))
