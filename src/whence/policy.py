@@ -9,7 +9,7 @@ from whence.batch.explanations import Explanations
 from whence.batch.many import Batch, explain_many
 from whence.deciding import Decider, Decision
 from whence.errors import UnknownCategoryError
-from whence.explain.ask import Request
+from whence.explain.ask import OPTIONS, Request
 from whence.explain.explanation import Explanation
 from whence.explain.pipeline import explain
 from whence.features import Observed
@@ -178,36 +178,10 @@ class Policy(Decider):
         -------
         Explanation
         """
+        given = {name: value for name, value in locals().items() if name in OPTIONS}
         self._history()
         self._check_known(context)
-        request = Request(
-            context=context,
-            instead=instead,
-            kind=kind,
-            within=within,
-            margin=margin,
-            confidence=confidence,
-            holds=holds,
-            refits=refits,
-            plausible=plausible,
-            max_changes=max_changes,
-            decision=decision,
-            fixed=fixed,
-            bounds=bounds,
-            fill=fill,
-            relations=relations,
-            engine=engine,
-            time_limit=time_limit,
-            node_limit=node_limit,
-            memory_limit=memory_limit,
-            tolerance=tolerance,
-            separation=separation,
-            threads=threads,
-            on_progress=on_progress,
-            on_nearest=on_nearest,
-            rule=rule,
-            options=engine_options,
-        )
+        request = Request(context, instead, **given, options=engine_options)
         why = explain(self, request)
         tell_outside(self.schema_, why.initial)
         return why

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from whence.errors import InputError
-from whence.project.question_text import read_margin
+from whence.explain.ask import read_margin
 
 
 @pytest.mark.parametrize(

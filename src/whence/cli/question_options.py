@@ -15,9 +15,9 @@ import typer
 from whence.cli.screen import shown
 from whence.engines import engine_names
 from whence.errors import InputError, WhenceError
+from whence.explain.ask import read_margin
 from whence.project import Project
 from whence.project.contexts import read_bounds
-from whence.project.question_text import read_margin
 from whence.util.aliases import Kind
 
 

@@ -1,10 +1,16 @@
-"""What a user asks for, checked argument by argument."""
+"""What a user asks for: the table of the options of ``Policy.explain``, and a request that is checked by it.
+
+An option is stated here once, with its default, its rule, its words and how files and commands write it. Requests,
+documents, project files, commands, the page and the docs draw on `OPTIONS`.
+"""
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -16,13 +22,14 @@ from whence.checks import (
     THREADS,
     Rule,
     at_least,
+    is_number,
     names_in,
     one_of,
     refused,
     share,
     whole,
 )  # fmt: skip
-from whence.engines import ENGINES, Engine, engine_named
+from whence.engines import ENGINES, Engine, engine_named, engine_names
 from whence.errors import InputError
 from whence.features.relations import relation_texts
 from whence.question import Progress
@@ -31,72 +38,223 @@ from whence.util.json import to_plain
 from whence.util.text import nearest
 from whence.weights.refits import RefitKind
 
-__all__ = ["LIMITS", "Request"]
-
-#: What limits a search, and where it looks: the same for a plan and for a forecast.
-LIMITS: Mapping[str, Rule] = {
-    "bounds": Rule("a mapping from names of features to what they may be", MAPPING.fits).or_none(", or None"),
-    "plausible": share("()", "a share of the history in (0, 1), such as 0.1").or_none(", or None"),
-    "max_changes": whole(1).or_none(", or None"),
-    "time_limit": POSITIVE.or_none(),
-    "node_limit": POSITIVE.or_none(),
-    "memory_limit": POSITIVE.or_none(),
-    "tolerance": at_least(0),
-    "threads": THREADS.or_none(", or None"),
-    "on_progress": FUNCTION.or_none(),
-}
-RULES: Mapping[str, Rule] = {
-    "kind": one_of("relative", "absolute"),
-    "confidence": at_least(0, "a number of standard errors >= 0"),
-    "holds": share("(]", "a share of the refits in (0, 1], such as 0.9").or_none(", or None"),
-    "rule": FLAG,
-    "refits": one_of("seed", "bootstrap").or_none(""),
-    "separation": at_least(0),
-    "on_nearest": FUNCTION.or_none(),
-    **LIMITS,
-}
+__all__ = ["OPTIONS", "Option", "Request", "SearchRequest", "read_margin"]
 
 
 @dataclass(frozen=True)
-class Request:
+class Option:
+    """One option of ``Policy.explain``.
+
+    Attributes
+    ----------
+    name, default : str, object
+        As in Python.
+    words : str
+        What it is for, in one sentence.
+    rule : Rule or None
+        What it must be in Python; None where the request itself checks it.
+    recorded : {"always", "given", "never"}
+        Whether a certificate records it: in every case, where it was given, or not at all.
+    effort : bool
+        Whether it says how hard to try, and not what is asked: such options are left out of a question's fingerprint.
+    in_file : Rule or None
+        What the key of that name may be in the section [explain] of a project file; None where there is no such key.
+    read : callable
+        From what a file or a command holds to the value.
+    flag, metavar, typed : str, str, type
+        Name of the option of commands ("" where there is none), what its help calls the value, and its type there.
+    """
+
+    name: str
+    default: Any
+    words: str
+    rule: Rule | None = None
+    recorded: Literal["always", "given", "never"] = "always"
+    effort: bool = False
+    in_file: Rule | None = None
+    read: Callable[[Any], Any] = field(default=lambda value: value)
+    flag: str = ""
+    metavar: str = ""
+    typed: Any = str
+
+
+def option(default: Any, words: str, rule: Rule | None = None, **more: Any) -> Any:
+    """Return the field of a request for an option; see `Option` for what else it may be given."""
+    return field(default=default, metadata={"words": words, "rule": rule, **more})
+
+
+#: What a margin may be in a file or at the command line, in words.
+MARGINS = "a share of the decision's cost, such as 0.05 or '5 %', or an amount, such as '10 cost'"
+
+_MARGIN = re.compile(r"\s*([0-9.]+(?:e[+-]?[0-9]+)?)\s*(%|cost)?\s*", re.ASCII | re.IGNORECASE)
+
+
+def read_margin(value: Any) -> float | tuple[float, str]:
+    """Return what `Policy.explain` takes as `margin`, from how people write it.
+
+    Parameters
+    ----------
+    value : float or str
+        A share of the decision's cost, or an amount with the word "cost" after it.
+
+    Examples
+    --------
+    >>> read_margin(0.05), read_margin("5 %"), read_margin("10cost")
+    (0.05, 0.05, (10.0, 'cost'))
+    """
+    found = _MARGIN.fullmatch(value if isinstance(value, str) else repr(value))
+    try:
+        number = float(found[1]) if found else math.nan
+    except ValueError:
+        number = math.nan
+    unit = (found[2] or "").lower() if found else ""
+    if unit == "cost" and 0.0 <= number < math.inf:
+        return number, "cost"
+    part = number / 100.0 if unit == "%" else number
+    if unit == "cost" or isinstance(value, bool) or not 0.0 <= part < 1.0:
+        raise InputError(f"'margin' must be {MARGINS}. Got {value!r} instead.", parameter="margin")
+    return part
+
+
+def _is_margin(value: Any) -> bool:
+    try:
+        read_margin(value)
+    except InputError:
+        return False
+    return True
+
+
+#: What files may hold, where the words differ from those about an argument.
+FINITE = Rule("a positive number", lambda value: is_number(value) and 0 < value < math.inf)
+COUNT = whole(1, 2**32 - 1, "a whole number of at least 1")
+TEXTS = Rule(
+    "a list of texts in quotes",
+    lambda value: isinstance(value, list) and all(isinstance(entry, str) for entry in value),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchRequest:
+    """Where a search looks, and when it stops: the same for a plan and for a forecast."""
+
+    fixed: Collection[str] = option(
+        (), "A feature that must stay as it is.", in_file=TEXTS, read=tuple,
+        flag="fix", metavar="FEATURE", typed=list[str],
+    )  # fmt: skip
+    bounds: Mapping[str, Any] | None = option(
+        None,
+        "The values a feature may take: temp=0:20 or day=Saturday|Sunday.",
+        Rule("a mapping from names of features to what they may be", MAPPING.fits).or_none(", or None"),
+        flag="bound", metavar="BOUND", typed=list[str],
+    )  # fmt: skip
+    fill: Collection[str] = option((), "Features that may be filled in where they are missing.", recorded="given")
+    relations: Any = option((), "What must hold between features besides the schema's relations.", recorded="given")
+    plausible: float | None = option(
+        None,
+        "No context less usual than this share of the history, such as 0.1.",
+        share("()", "a share of the history in (0, 1), such as 0.1").or_none(", or None"),
+        in_file=share("()", "a share of the history between 0 and 1, such as 0.1"),
+        flag="plausible", metavar="SHARE", typed=float,
+    )  # fmt: skip
+    max_changes: int | None = option(
+        None,
+        "How many features may change at most; a category counts as one.",
+        whole(1).or_none(", or None"),
+        recorded="given", in_file=COUNT, flag="max_changes", metavar="COUNT", typed=int,
+    )  # fmt: skip
+    time_limit: float | None = option(
+        None, "Stop after this many seconds.", POSITIVE.or_none(),
+        effort=True, in_file=FINITE, read=float, flag="time_limit", metavar="SECONDS", typed=float,
+    )  # fmt: skip
+    node_limit: int | None = option(None, "Stop after this many boxes or nodes.", POSITIVE.or_none(), effort=True)
+    memory_limit: int | None = option(
+        None, "Stop where the search takes more bytes.", POSITIVE.or_none(),
+        recorded="given", effort=True, in_file=FINITE, read=int, flag="memory_limit", metavar="BYTES", typed=int,
+    )  # fmt: skip
+    tolerance: float = option(
+        1e-6, "Costs count as equal within this share of the alternative's largest sample cost.", at_least(0)
+    )
+    threads: int | None = option(
+        None, "Threads for one question.", THREADS.or_none(", or None"),
+        effort=True, in_file=whole(1, 256, "a whole number from 1 to 256"),
+    )  # fmt: skip
+    on_progress: Callable[[Progress], Any] | None = option(
+        None, "Called with how far the search has come; returning False stops it.", FUNCTION.or_none(), recorded="never"
+    )
+
+    def __post_init__(self) -> None:
+        for one in fields(self):
+            rule = one.metadata.get("rule")
+            if rule is not None:
+                rule.check(one.name, getattr(self, one.name))
+        for name in ("fixed", "fill"):
+            object.__setattr__(self, name, names_in(name, getattr(self, name)))
+        relation_texts(self.relations)
+
+
+@dataclass(frozen=True)
+class Request(SearchRequest):
     """The arguments of ``Policy.explain``; an engine gets a :class:`~whence.question.Question` made from them."""
 
     context: Any
     #: A plan, a set of plans, or None for any other plan.
     instead: Any = None
-    kind: Kind = "relative"
-    within: float | tuple[float, str] = 0.0
-    margin: float | tuple[float, str] | None = None
-    confidence: float = 0.0
-    holds: float | None = None
-    plausible: float | None = None
-    max_changes: int | None = None
-    refits: RefitKind | None = None
-    decision: Any = None
-    fixed: Collection[str] = ()
-    bounds: Mapping[str, Any] | None = None
-    #: Features that may be filled in where they are missing.
-    fill: Collection[str] = ()
-    relations: Any = ()
-    engine: str = "auto"
-    time_limit: float | None = None
-    node_limit: int | None = None
-    memory_limit: int | None = None
-    tolerance: float = 1e-6
-    separation: float = 1e-6
-    threads: int | None = None
-    on_progress: Callable[[Progress], Any] | None = None
-    #: Called with the nearest explanation before the search for one that holds.
-    on_nearest: Callable[[Any], Any] | None = None
-    #: Whether to find out the rule as well.
-    rule: bool = False
+    kind: Kind = option(
+        "relative",
+        "Better than the decision (relative), or the best of all plans (absolute).",
+        one_of(*get_args(Kind)),
+        in_file=one_of(*get_args(Kind)), flag="kind", metavar="|".join(get_args(Kind)),
+    )  # fmt: skip
+    within: float | tuple[float, str] = option(
+        0.0,
+        "With --kind absolute: how much more than the best plan yours may cost, such as 0.02 for 2 %.",
+        in_file=at_least(0, "a number of at least 0, such as 0.02 for 2 %"),
+        read=float, flag="within", metavar="SHARE", typed=float,
+    )  # fmt: skip
+    margin: float | tuple[float, str] | None = option(
+        None,
+        "Cheaper by at least this much: a share of the decision's cost (0.05 or 5%), or an amount (10cost).",
+        in_file=Rule(MARGINS, _is_margin), read=read_margin, flag="margin", metavar="MARGIN",
+    )  # fmt: skip
+    confidence: float = option(
+        0.0,
+        "Better by this many standard errors over the trees or neighbours, instead of --holds.",
+        at_least(0, "a number of standard errors >= 0"),
+        in_file=at_least(0, "a number of standard errors of at least 0"),
+        read=float, flag="confidence", metavar="ERRORS", typed=float,
+    )  # fmt: skip
+    holds: float | None = option(
+        None,
+        "The share of refits in which an answer to rely on must hold, such as 0.9.",
+        share("(]", "a share of the refits in (0, 1], such as 0.9").or_none(", or None"),
+        in_file=Rule(
+            "a share of the refits in (0, 1], such as 0.9, or false",
+            lambda value: value is False or share("(]").fits(value),
+        ),
+        flag="holds", metavar="SHARE", typed=float,
+    )  # fmt: skip
+    refits: RefitKind | None = option(
+        None,
+        "What is drawn anew in refits: the random numbers, or the data.",
+        one_of(*get_args(RefitKind)).or_none(""),
+        in_file=one_of(*get_args(RefitKind)), flag="refits", metavar="|".join(get_args(RefitKind)),
+    )  # fmt: skip
+    decision: Any = option(None, "The plan to be explained where it is not what the policy decides.")
+    engine: str = option(
+        "auto", "The native search, or the integer program.",
+        effort=True, in_file=one_of(*engine_names()), flag="engine", metavar="|".join(engine_names()),
+    )  # fmt: skip
+    separation: float = option(1e-6, "Neighbours only: least gap between the k-th and the next distance.", at_least(0))
+    on_nearest: Callable[[Any], Any] | None = option(
+        None, "With 'holds': called with the nearest explanation before one that holds is searched for.",
+        FUNCTION.or_none(), recorded="never",
+    )  # fmt: skip
+    rule: bool = option(False, "Whether to find the rule as well.", FLAG, recorded="never")
+    #: What only the engine knows.
     options: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name, rule in RULES.items():
-            rule.check(name, getattr(self, name))
-        for name in ("fixed", "fill"):
-            object.__setattr__(self, name, names_in(name, getattr(self, name)))
+        super().__post_init__()
         if any(self.within_parts) and self.kind != "absolute":
             raise InputError(
                 "'within' is a share of the best plan's cost: use it with kind='absolute'.", parameter="within"
@@ -106,15 +264,13 @@ class Request:
             raise InputError(
                 "'holds' looks for the 'confidence' by itself: give one of the two.", parameter="confidence"
             )
-        relation_texts(self.relations)
         self._check_options()
 
     @classmethod
     def of(cls, context: Any, instead: Any, options: Mapping[str, Any]) -> Request:
         """The request with the keyword arguments of ``Policy.explain``; those that it does not have are an engine's."""
-        own = {one.name for one in fields(cls)} - {"context", "instead", "options"}
-        known = {name: value for name, value in options.items() if name in own}
-        return cls(context, instead, **known, options={n: value for n, value in options.items() if n not in own})
+        known = {name: value for name, value in options.items() if name in OPTIONS}
+        return cls(context, instead, **known, options={n: v for n, v in options.items() if n not in OPTIONS})
 
     @property
     def margin_parts(self) -> tuple[float, float]:
@@ -180,26 +336,19 @@ class Request:
         return engine_named(self.engine)
 
     def as_plain(self) -> dict[str, Any]:
-        """The question in plain values, for a certificate; context and plans, which stand beside it, are left out.
-
-        Whatever is added to a request is in it without a change here.
-        """
-        said = {one.name: getattr(self, one.name) for one in fields(self)}
-        # Who is told, and what else is found out about the answer, is no part of the question.
-        for name in ("context", "instead", "on_progress", "on_nearest", "rule"):
-            del said[name]
-        for name in ("max_changes", "memory_limit"):
-            # Documents of questions that do not limit these stay as they were.
-            if said[name] is None:
-                del said[name]
-        said["relations"] = list(relation_texts(self.relations))
-        if not said["relations"]:
-            del said["relations"]
+        """Return the question in plain values, for a certificate; context and plans, which stand beside it, not."""
+        said = {**vars(self), "relations": list(relation_texts(self.relations))}
+        said |= {name: sorted(said[name]) for name in ("fixed", "fill")}
         said["decision"] = "policy" if self.decision is None else "given"
-        said["fixed"] = sorted(self.fixed)
-        if self.fill:
-            said["fill"] = sorted(self.fill)
-        else:
-            del said["fill"]
-        more = said.pop("options")
-        return {name: to_plain(value) for name, value in {**said, **more}.items()}
+        told = {
+            one.name: said[one.name]
+            for one in OPTIONS.values()
+            if one.recorded == "always" or (one.recorded == "given" and said[one.name] not in (None, []))
+        }
+        return {name: to_plain(value) for name, value in {**told, **self.options}.items()}
+
+
+#: The options of ``Policy.explain``, by name.
+OPTIONS: Mapping[str, Option] = {
+    one.name: Option(one.name, one.default, **one.metadata) for one in fields(Request) if one.metadata
+}

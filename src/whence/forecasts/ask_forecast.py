@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
 import pandas as pd
 
-from whence.checks import names_in
 from whence.claims.forecasts import ForecastBetween
 from whence.errors import InputError, InternalError
-from whence.explain.ask import LIMITS
+from whence.explain.ask import SearchRequest
 from whence.explain.missing import merged, sets_to_fill
 from whence.features import Schema
 from whence.features.relations import relation_texts
@@ -20,7 +19,7 @@ from whence.features.space import Few, Space
 from whence.forecasts.crossing import SLACK, Crossing, Forecaster
 from whence.forecasts.sources import Sums
 from whence.models.base import Link
-from whence.question import Answer, Limits, Progress, Question
+from whence.question import Answer, Limits, Question
 from whence.settings import SearchSettings
 from whence.util.json import to_plain
 
@@ -28,30 +27,11 @@ __all__ = ["CrossingRequest", "explain"]
 
 
 @dataclass(frozen=True)
-class CrossingRequest:
-    """What a user asks for."""
+class CrossingRequest(SearchRequest):
+    """The arguments of ``ForecastExplainer.explain``."""
 
     context: Any
     between: tuple[float, float]
-    fixed: Collection[str] = ()
-    bounds: Mapping[str, Any] | None = None
-    fill: Collection[str] = ()
-    relations: Any = ()
-    plausible: float | None = None
-    max_changes: int | None = None
-    time_limit: float | None = None
-    node_limit: int | None = None
-    memory_limit: int | None = None
-    tolerance: float = 1e-6
-    threads: int | None = None
-    on_progress: Callable[[Progress], Any] | None = None
-
-    def __post_init__(self) -> None:
-        for name, rule in LIMITS.items():
-            rule.check(name, getattr(self, name))
-        for name in ("fixed", "fill"):
-            object.__setattr__(self, name, names_in(name, getattr(self, name)))
-        relation_texts(self.relations)
 
     def as_plain(self) -> dict[str, Any]:
         """What is asked of a context besides its forecast, in plain values; only what differs from the default."""

@@ -10,7 +10,7 @@ from typing import Any
 from whence.checks import Rule, one_of
 from whence.engines import engine_names
 from whence.errors import InputError
-from whence.project.question_text import MARGINS, read_margin
+from whence.explain.ask import MARGINS, read_margin
 from whence.project.source import COUNT, POSITIVE, SEED, TEXT, TEXTS, Section, is_number
 from whence.risk import CVaR, Expectation, Risk
 from whence.util.aliases import Kind

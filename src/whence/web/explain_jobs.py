@@ -11,10 +11,10 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel
 
 from whence.explain.ask import Request as Question
+from whence.explain.ask import read_margin
 from whence.explain.explanation import Explanation
 from whence.explain.robust import Refitted
 from whence.explain.set_questions import asked_set
-from whence.project.question_text import read_margin
 from whence.report.html import page
 from whence.web import wire as models
 from whence.web.jobs import (

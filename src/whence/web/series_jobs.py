@@ -10,9 +10,9 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
+from whence.explain.ask import read_margin
 from whence.explain.explanation import Explanation
 from whence.forecasts.crossing import Crossing
-from whence.project.question_text import read_margin
 from whence.questions.comparison import Comparison
 from whence.questions.front import Front
 from whence.questions.menu import Menu
