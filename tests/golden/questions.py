@@ -433,12 +433,16 @@ def plain(value: Any) -> Any:
         return [plain(one) for one in value if not (pairs and one[0] in LEFT_OUT)]
     if isinstance(value, float):
         return _digits(value)
+    if not isinstance(value, str):
+        return value
+    # The last digits of a fit by least squares are those of the machine's linear algebra.
+    value = re.sub(r"\d+\.\d{7,}", lambda found: f"{float(found[0]):.7g}", value)
     # A search that was stopped says after how many seconds.
-    return re.sub(r"within [0-9.]+ (s|ms|min)\b", "within some time", value) if isinstance(value, str) else value
+    return re.sub(r"within [0-9.]+ (s|ms|min)\b", "within some time", value)
 
 
 def _digits(value: float) -> float | str:
-    return float(f"{value:.9g}") if math.isfinite(value) else str(value)
+    return float(f"{value:.7g}") if math.isfinite(value) else str(value)
 
 
 def answered(question: Asked) -> dict[str, Any]:
