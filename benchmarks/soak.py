@@ -16,8 +16,7 @@ contexts outside the history, both kinds and all risks (see ``tests/soaking.py``
 scales, least changes, derived features and relations, alone and in pairs (``tests/context_cases.py``), "calendar" those
 with hours that go round, ordered levels and dates (``tests/calendar_soaking.py``). With ``--milp`` the integer program
 answers too, as a second judge. With ``--few`` few changes, menus and reasons are asked for
-(``tests/changing.py``). "adapters" are models of every other library, and the same with pooled leaves
-(``tests/predictors.py``), "decision" decision-aware forests, "sure" sets of plans with standard errors
+(``tests/changing.py``). "adapters" are models of every other library (``tests/predictors.py``), "decision" decision-aware forests, "sure" sets of plans with standard errors
 (``tests/sure_soaking.py``). "metrics" are neighbours by other metrics, in units of their own or given fitted
 (``tests/metric_soaking.py``), "circles" those of numbers that go round (``tests/circle_reference.py``), "nearness"
 neighbours that count by their distance and "kernels" kernel weights, both against a fine grid of contexts
@@ -69,9 +68,8 @@ JUDGES: dict[str, Callable[[int], str]] = {
     "nearness": nearness_disagreement,
     "kernels": kernel_disagreement,
 }
-#: Models of other libraries, with a share for every tree or with all leaves together.
-LIBRARIES = [*predictors.LIBRARIES, "econml"]
-ADAPTERS = [*LIBRARIES, *(f"{library} pooled" for library in LIBRARIES)]
+#: Models of other libraries.
+ADAPTERS = [*predictors.LIBRARIES, "econml"]
 #: Seeds after which the results file is written.
 BLOCK = 50
 #: Seconds that the integer program may take for one question; what it has not settled by then is no disagreement.
@@ -82,12 +80,11 @@ def judged(weights: str, seed: int, milp: bool) -> str | None:
     """What is wrong with the answers to the question of `seed`; empty where nothing is, None where nobody knows."""
     try:
         if weights in ADAPTERS:
-            library, _, pooled = weights.partition(" ")
-            if library == "econml":
+            if weights == "econml":
                 from tests import econml_cases  # noqa: F401  (it takes seconds to import)
-            found = predictors.compared(predictors.case(library, seed, bool(pooled)))
-            if milp and not pooled and found == "":
-                found = predictors.compared(predictors.case(library, seed), engine="milp", time_limit=MILP_SECONDS)
+            found = predictors.compared(predictors.case(weights, seed))
+            if milp and found == "":
+                found = predictors.compared(predictors.case(weights, seed), engine="milp", time_limit=MILP_SECONDS)
                 found = "" if found == "status time_limit" else found and f"integer program: {found}"
             return found
         if weights == "sets" and milp:

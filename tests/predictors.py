@@ -257,7 +257,6 @@ class PredictorCase:
     fixed: tuple[str, ...] = ()
     bounds: dict[str, Any] = field(default_factory=dict)
     fill: tuple[str, ...] = ()
-    pooled: bool = False
 
     def explained(self, **how: Any) -> Any:
         """The policy's own answer."""
@@ -309,8 +308,8 @@ def contexts(rng: np.random.Generator, n: int, library: Library) -> pd.DataFrame
     return X
 
 
-def case(library: str, seed: int, pooled: bool = False) -> PredictorCase:
-    """The question of a seed: always the same one; with `pooled`, of the leaves of all trees together."""
+def case(library: str, seed: int) -> PredictorCase:
+    """Return the question of a seed: always the same one."""
     how = library_of(library)
     rng = np.random.default_rng([seed, sum(map(ord, library))])
     n = int(rng.integers(8, 30))
@@ -322,7 +321,7 @@ def case(library: str, seed: int, pooled: bool = False) -> PredictorCase:
     plans = int(rng.integers(2, 5))
     Y = (spread @ rng.normal(size=(spread.shape[1], plans)) + rng.random((n, plans)) + 3.0).round(int(rng.integers(4)))
     risk = Expectation() if rng.random() < 0.7 else CVaR(float(rng.choice([0.3, 0.5, 0.8])))
-    weights = ForestWeights.of(model, weights="pooled" if pooled else "per tree")
+    weights = ForestWeights.of(model)
     policy = Policy(OneOf(), weights, risk, _schema(rng, X)).fit(X, Y)
     context = _start(rng, X, how, policy)
     risks = [policy.risk_.of(column, policy.weights_at(context)) for column in policy.Y_.T]
@@ -341,7 +340,6 @@ def case(library: str, seed: int, pooled: bool = False) -> PredictorCase:
         tuple(name for name in X.columns if rng.random() < 0.05),
         _bounds(rng, X),
         tuple(gone) if rng.random() < 0.5 else (),
-        pooled,
     )
 
 
@@ -470,7 +468,7 @@ def _judged(asked: PredictorCase, rows: pd.DataFrame) -> np.ndarray:
     for i, leaves in enumerate(here):
         key = leaves.tobytes()
         if key not in known:
-            weights = weights_by_leaves(past, leaves, how.symmetric, asked.model, asked.pooled, counted)
+            weights = weights_by_leaves(past, leaves, how.symmetric, asked.model, counted)
             least = min(policy.risk_.of(costs[r], weights) for r in rivals)
             known[key] = bool(policy.risk_.of(costs[asked.instead], weights) <= least + tau)
         found[i] = known[key]
@@ -482,7 +480,6 @@ def weights_by_leaves(
     leaves: np.ndarray,
     symmetric: bool = False,
     model: Any = None,
-    pooled: bool = False,
     counted: np.ndarray | None = None,
 ) -> np.ndarray:
     """Weights of the past observations where a context has these leaves.
@@ -498,8 +495,8 @@ def weights_by_leaves(
             bits -= 1
             assert bits >= 0
             same = (past[:, t].astype(int) % (1 << bits)) == (int(leaves[t]) % (1 << bits))
-        weights[same] += 1.0 if pooled else 1.0 / same.sum()
-    return weights / (weights.sum() if pooled else past.shape[1])
+        weights[same] += 1.0 / same.sum()
+    return weights / past.shape[1]
 
 
 def _choices(asked: PredictorCase, j: int, name: str) -> list[tuple[Any, float]]:

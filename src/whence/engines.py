@@ -24,7 +24,6 @@ __all__ = [
     "ENGINES",
     "PARTS",
     "Engine",
-    "check_pooled",
     "check_related_units",
     "check_reliance",
     "check_scales",
@@ -216,20 +215,6 @@ def check_reliance(question: Question) -> None:
             "'plausible' needs weights made of trees, or of neighbours in the L1 norm of the coordinates. "
             f"Got {_called(weights)} instead.",
             parameter="plausible",
-        )
-
-
-def check_pooled(question: Question, engine: str) -> None:
-    """Refuse what needs a weight of its own for every leaf where leaves are pooled."""
-    if question.weights.pooled and engine != AUTO:
-        raise InputError(
-            f"'engine' must be {AUTO!r} where the leaves of trees are pooled. Got {engine!r} instead.",
-            parameter="engine",
-        )
-    if question.weights.pooled and question.claim.plans is not None:
-        raise InputError(
-            "'instead' must be one plan where the leaves of trees are pooled. Got a set of plans instead.",
-            parameter="instead",
         )
 
 

@@ -98,41 +98,6 @@ def test_contexts_on_the_turn_of_a_threshold() -> None:
         assert asked is None or disagreement(asked) == "", f"on_turns('forest', {seed})"
 
 
-@pytest.mark.parametrize("library", LIBRARIES)
-def test_pooled_leaves_agree_with_brute_force(library: str) -> None:
-    """The same where an observation weighs as often as it is in a leaf of the context, whatever the leaf's size."""
-    for seed in range(14):
-        assert disagreement(case(library, seed, pooled=True)) == "", f"case({library!r}, {seed}, pooled=True)"
-
-
-def test_pooled_leaves_are_regions_too_and_refuse_what_needs_a_weight_per_leaf() -> None:
-    """The rule around an explanation holds at random points inside; sets of plans and the integer program do not go."""
-    grown = 0
-    for seed in range(40):
-        asked = case("forest", seed, pooled=True)
-        why = asked.explained()
-        if why.status != "optimal" or asked.fill or asked.kind == "absolute":
-            continue
-        with pytest.raises(InputError, match="'engine' must be 'search' where the leaves"):
-            asked.explained(engine="milp")
-        with pytest.raises(InputError, match="'instead' must be one plan where the leaves"):
-            asked.policy.explain(asked.context)
-        with pytest.raises(InputError, match="'confidence'"):
-            asked.explained(confidence=1.0)
-        grown += 1
-        rng, risk, costs = np.random.default_rng(seed), asked.policy.risk_, asked.policy.Y_.T
-        tau = 1e-6 * float(np.abs(costs[asked.instead]).max())
-        for _ in range(10):
-            inside = why.context.copy()
-            for one in why.region().conditions:
-                if one.values is None and one.room is not None and one.feature[0] != "d":
-                    ends = [
-                        end if limit is None else limit
-                        for limit, end in zip((one.low, one.high), one.room, strict=True)
-                    ]
-                    inside[one.feature] = float(rng.uniform(*ends))
-            weights = asked.policy.weights_at(inside)
-            assert risk.of(costs[asked.instead], weights) <= risk.of(costs[asked.decision], weights) + 1.001 * tau
     assert grown > 3
 
 

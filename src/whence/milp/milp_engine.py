@@ -11,7 +11,7 @@ import numpy as np
 
 from whence.checks import FLAG, at_least, one_of, whole
 from whence.claims.plans import PlanIsBest
-from whence.engines import Engine, check_pooled, check_reliance, part_of
+from whence.engines import Engine, check_reliance, part_of
 from whence.errors import InputError
 from whence.milp.axes import add_few
 from whence.milp.criterion_rows import Criterion, add_dual, check_dual, criterion_of
@@ -137,7 +137,6 @@ class IntegerProgram(Engine):
                 "'confidence' and 'holds' are for the search: the integer program cannot express them.",
                 parameter="confidence",
             )
-        check_pooled(question, self.name)
         check_reliance(question)
         _prepared(question)
 

@@ -33,23 +33,20 @@ class ReadForestWeights(ForestWeights):
 
     read: FittedTrees
     counted: NDArray[np.bool_] | None = None
-    pooled: bool = False
     _layout: Layout | None = None
     _views: dict[frozenset[int], ReadForestWeights]
     #: Columns that are missing in every context of a view.
     _gone: Sequence[int] = ()
 
     @classmethod
-    def made(
-        cls, fitted: Any, read: FittedTrees, counted: NDArray[np.bool_] | None = None, pooled: bool = False
-    ) -> ReadForestWeights:
+    def made(cls, fitted: Any, read: FittedTrees, counted: NDArray[np.bool_] | None = None) -> ReadForestWeights:
         """Weights of a model and what was read of it."""
         weights = cls(n_trees=max(1, len(read.trees)), max_depth=None)
-        weights.frozen, weights.read, weights.counted, weights.pooled = fitted, read, counted, pooled
+        weights.frozen, weights.read, weights.counted = fitted, read, counted
         return weights
 
     def __sklearn_clone__(self) -> ReadForestWeights:
-        return self.made(self.frozen, self.read, self.counted, self.pooled)
+        return self.made(self.frozen, self.read, self.counted)
 
     @property
     def compared_as(self) -> DTypeLike:
@@ -80,13 +77,8 @@ class ReadForestWeights(ForestWeights):
         self._check_read(inputs, leaves)
         mass = as_mass(sample_weight, len(inputs))
         counted = self._counting(leaves, mass)
-        if mass is not None and self.pooled:
-            raise InputError(
-                "'sample_weight' must be None where leaves are pooled: rows count alike in them. Got weights instead.",
-                parameter="sample_weight",
-            )
         trees = self._layout.trees(self.read)
-        self.members_ = ReadMembers(self.read.trees, trees, leaves, counted, self.pooled, mass)
+        self.members_ = ReadMembers(self.read.trees, trees, leaves, counted, mass)
         self._views = {}
         self.forest_ = self.frozen
         self.inputs_ = inputs
@@ -139,14 +131,8 @@ class ReadForestWeights(ForestWeights):
         """Weights by the model's own leaves."""
         return self._members.at_leaves(self._leaves(X))
 
-    def knows_spread(self, tail: float | None) -> bool:
-        """The trees disagree, unless their leaves are pooled: then no tree has weights of its own."""
-        return not self.pooled
-
     def per_tree(self, row: Floats) -> Floats | None:
-        """Weights by each tree alone; None where leaves are pooled."""
-        if self.pooled:
-            return None
+        """Return the weights by each tree alone."""
         return self._members.per_tree_at(self._leaves(np.asarray(row)[None, :])[0])
 
     @property
@@ -157,13 +143,12 @@ class ReadForestWeights(ForestWeights):
     def state(self) -> Iterator[Any]:
         """The trees, what their leaves stand for, and who stands in them."""
         yield from super().state()
-        yield {"library": self.read.kind} | ({"pooled": True} if self.pooled else {})
+        yield {"library": self.read.kind}
         yield from self._members.first
 
     def describe(self) -> str:
         """How many trees of which library."""
-        pooled = ", their leaves pooled" if self.pooled else ""
-        return f"{len(self.trees)} trees of a {self.read.kind} model{pooled}"
+        return f"{len(self.trees)} trees of a {self.read.kind} model"
 
     def _check_read(self, inputs: Floats, leaves: NDArray[np.int64]) -> None:
         """The arrays that are searched must lead every past context to the leaf that the model itself names."""
@@ -216,8 +201,6 @@ class ReadMembers(LeafMembers):
         The leaf, as a node of the library's tree, of every sample.
     counted : ndarray of bool of shape (trees, n), optional
         Which samples count in which tree: those of the half that it was not grown on, for an honest forest.
-    pooled : bool
-        Whether all samples in the leaves of a context count alike.
     mass : ndarray of shape (n,), optional
         What each sample counts for, where they do not count alike.
     """
@@ -228,11 +211,9 @@ class ReadMembers(LeafMembers):
         trees: Sequence[ArrayTree],
         leaves: Ints,
         counted: NDArray[np.bool_] | None = None,
-        pooled: bool = False,
         mass: Floats | None = None,
     ) -> None:
         n = leaves.shape[0]
-        self.pooled = pooled
         self.raw = list(raw)
         self.leaves = leaves
         self.mass = mass
@@ -301,7 +282,7 @@ class ReadMembers(LeafMembers):
         places = np.arange(int(size.sum())) + np.repeat(first - (np.cumsum(size) - size), size)
         samples = self.order.ravel()[places]
         if self.mass is None:
-            shares = np.repeat(1.0 / (np.full(size.size, size.sum()) if self.pooled else size.size * size), size)
+            shares = np.repeat(1.0 / (size.size * size), size)
         else:
             shares = shares_of(samples, size, self.mass) / size.size
         return np.asarray(np.bincount(samples, shares, minlength=n), dtype=np.float64)

@@ -170,7 +170,7 @@ class _Comparing:
     def _shares_of_trees(self) -> Floats | None:
         """The same from one walk through every tree, where the worth is a sum over trees."""
         risk, weights = self.policy.risk_, self.policy.weights_
-        if risk.tail is not None or not isinstance(weights, TreeWeights) or weights.members_.pooled:
+        if risk.tail is not None or not isinstance(weights, TreeWeights):
             return None
         first, second = (risk.values(made.costs) for made in self.made)
         if first is None or second is None:

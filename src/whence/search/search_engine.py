@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, ClassVar
 
-from whence.engines import Engine, check_pooled, check_related_units, check_reliance, check_scales, part_of
+from whence.engines import Engine, check_related_units, check_reliance, check_scales, part_of
 from whence.question import Answer, Question
 from whence.search.split import check_few_dates, nearest_by_dates, nearest_way_round
 from whence.weights import Weights
@@ -26,7 +26,6 @@ class Search(Engine):
 
     def check(self, question: Question) -> None:
         """Refuse weights that no search is made for, and what they cannot say of themselves."""
-        check_pooled(question, self.name)
         if question.claim.plans is not None:
             part_of(question.weights, "sets")
         part_of(question.weights, self.name)

@@ -115,9 +115,6 @@ class Weights(BaseEstimator, ABC):  # type: ignore[misc]
     #: Whether `fit` takes a ``sample_weight``: what each past observation counts for.
     takes_sample_weight: ClassVar[bool] = False
 
-    #: Whether all samples in the leaves of a context count alike, whatever leaf they are in.
-    pooled: bool = False
-
     #: How long the last fit took, where that says how long another one takes.
     fit_seconds: float | None = None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -136,9 +136,7 @@ class ForestWeights(TreeWeights):
             )
 
     @classmethod
-    def of(
-        cls, fitted: Any, counted: ArrayLike | None = None, weights: Literal["per tree", "pooled"] = "per tree"
-    ) -> ForestWeights:
+    def of(cls, fitted: Any, counted: ArrayLike | None = None) -> ForestWeights:
         """Weights of a tree ensemble that is already fitted.
 
         It is frozen: ``fit`` only records which samples stand in which leaf. It sees the user's own
@@ -153,10 +151,6 @@ class ForestWeights(TreeWeights):
         counted : array of bool of shape (trees, n), optional
             Which past observations count in which tree. In an honest forest, those that the tree was not grown on.
             A leaf without any of them has those of the smallest branch around it that holds some.
-        weights : {"per tree", "pooled"}
-            Whether each tree gives the observations in the context's leaf the same weight in all, so that few of them
-            speak up more; or whether the leaves of all trees are pooled, and an observation weighs as often as it is
-            in one of them. Pooled leaves are for the search and for a single plan as `instead`.
 
         Examples
         --------
@@ -167,10 +161,7 @@ class ForestWeights(TreeWeights):
         >>> ForestWeights.of(boosted).fit(X, X).weights([[0.5]]).sum().round(12)
         np.float64(1.0)
         """
-        if weights not in ("per tree", "pooled"):
-            raise InputError(f"'weights' must be 'per tree' or 'pooled'. Got {weights!r} instead.", parameter="weights")
-        pooled = weights == "pooled"
-        if isinstance(fitted, FITTED) and counted is None and not pooled:
+        if isinstance(fitted, FITTED) and counted is None:
             try:
                 check_is_fitted(fitted)
             except SklearnNotFittedError:
@@ -191,7 +182,7 @@ class ForestWeights(TreeWeights):
                 f"econml. Got {type(fitted).__name__} instead."
             )
         some = None if counted is None else np.asarray(counted, dtype=np.bool_)
-        return ReadForestWeights.made(fitted, found, some, pooled)
+        return ReadForestWeights.made(fitted, found, some)
 
     def __sklearn_clone__(self) -> ForestWeights:
         if self.frozen is not None:

@@ -67,8 +67,6 @@ class LeafMembers:
 
     #: What each sample counts for; None where all count alike.
     mass: Floats | None = None
-    #: Whether all samples in the leaves of a context count alike, not those of every leaf together as much.
-    pooled: bool = False
 
     def __init__(
         self,

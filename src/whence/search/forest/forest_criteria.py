@@ -20,7 +20,6 @@ __all__ = [
     "criterion_of",
     "distinct",
     "rival_row",
-    "without_tolerance",
 ]
 
 
@@ -43,7 +42,7 @@ def criterion_of(question: Question, kept: KeptGrid, confidence: float = 0.0) ->
     if tail is None:
         return _core.ConfidentMeanCriterion(kept.leaves, confidence)
     leaves = (kept.samples.ravel(), kept.first, kept.size)
-    criterion = _core.TailCriterion(*leaves, tail=tail, trees=kept.trees, whole=kept.whole or 0.0, mass=kept.mass)
+    criterion = _core.TailCriterion(*leaves, tail=tail, trees=kept.trees, mass=kept.mass)
     add_plan(criterion, question, kept, question.claim.alternative)
     return criterion if confidence == 0.0 else _core.ConfidentTailCriterion(criterion, confidence)
 
@@ -55,15 +54,6 @@ def add_rival(criterion: _core.Criterion, question: Question, kept: KeptGrid, co
     else:
         assert isinstance(criterion, _core.MeanCriterion)
         criterion.add_rival(leaf_means(kept, question.claim.alternative - costs))
-
-
-def without_tolerance(question: Question) -> Question:
-    """The same question with its tolerance taken off the alternative's costs, as pooled weights need it.
-
-    Their sums are over all samples of all leaves, however many there are, so that what is allowed per sample goes into
-    the sum: the alternative, less the tolerance everywhere, must cost no more than a rival.
-    """
-    return question.claiming(alternative=question.claim.alternative - question.claim.tau, tau=0.0)
 
 
 def rival_row(question: Question, kept: KeptGrid, costs: Floats, weights: Floats | None) -> Floats:

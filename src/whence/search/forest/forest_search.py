@@ -19,7 +19,6 @@ from whence.search.forest.forest_criteria import (
     confidently,
     criterion_of,
     rival_row,
-    without_tolerance,
 )
 from whence.search.forest.grid import KeptGrid, cell_beyond, few_changes, grid_of, leaf_means, locate, weights_at
 from whence.search.forest.ladder_memo import earlier, remember
@@ -374,8 +373,6 @@ def prepared(question: Question) -> tuple[KeptGrid | None, _core.Plausibility | 
     The grid is None where the time is up before it is built.
     """
     kept = grid_of(question)
-    if kept is not None and kept.whole is not None:
-        question = without_tolerance(question)
     plausible = None
     isolation = question.space.plausible if isinstance(question.space.plausible, Isolation) else None
     relations = question.space.relations

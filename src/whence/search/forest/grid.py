@@ -73,8 +73,6 @@ class KeptGrid:
         For these: the last number before the face, in the model's units.
     mass : ndarray of shape (n,), optional
         What each sample counts for in its leaves, where they do not count alike.
-    whole : float, optional
-        Of pooled weights: what sums over a leaf are divided by, the mean size of the leaves.
     """
 
     grid: _core.Grid
@@ -90,7 +88,6 @@ class KeptGrid:
     threshold: Floats | None = None
     last: Floats | None = None
     mass: Floats | None = None
-    whole: float | None = None
 
     @cached_property
     def total(self) -> Floats:
@@ -188,7 +185,6 @@ def _build(members: LeafMembers, inputs: InputMap, group: NDArray[np.int64]) -> 
     yield
     place = np.repeat(np.arange(face_start.size - 1), np.diff(face_start))
     begin, many = first[leaves], size[leaves]
-    whole = float(many.mean()) if getattr(members, "pooled", False) else None
     follow = np.diff(np.append(begin, members.order.size))
     regular = bool(begin[0] == 0 and (follow == many).all())
     if read:
@@ -197,7 +193,7 @@ def _build(members: LeafMembers, inputs: InputMap, group: NDArray[np.int64]) -> 
         below, beyond = inputs.turns(place, last, beyond_it)
         return KeptGrid(
             grid, face_start, told, below, beyond, members.order, begin, many, None, regular, thresholds, last,
-            members.mass, whole,
+            members.mass,
         )  # fmt: skip
     below, beyond = inputs.sides(place, *turning_points(cuts.astype(np.float64)))
     order, mass = members.order, members.mass
@@ -262,12 +258,9 @@ def _settled(question: Question, kept: KeptGrid) -> KeptGrid:
 
 
 def leaf_means(kept: KeptGrid, values: Floats) -> Floats:
-    """Mean of `values` over the samples of every leaf, divided by the number of trees.
-
-    Of pooled weights, whose sums are over all samples of all leaves alike, sums in the unit of a leaf of middling size.
-    """
+    """Return the mean of `values` over the samples of every leaf, divided by the number of trees."""
     sums = leaf_sums(kept, values if kept.mass is None else values * kept.mass)
-    means: Floats = sums / ((kept.total if kept.whole is None else kept.whole) * kept.trees)
+    means: Floats = sums / (kept.total * kept.trees)
     return means
 
 

@@ -24,7 +24,7 @@ from whence.claims.sets import Plans, about_set
 from whence.features.space import Space
 from whence.problems._minimise import OutOfTime
 from whence.question import Answer, Question
-from whence.search.forest.forest_criteria import add_plan, add_rival, confident_excess, criterion_of, without_tolerance
+from whence.search.forest.forest_criteria import add_plan, add_rival, confident_excess, criterion_of
 from whence.search.forest.grid import KeptGrid, grid_of, leaf_means, locate, weights_at
 from whence.search.regions.regions_confident import Refuting, looked_through
 from whence.search.sets import set_search as plan_sets
@@ -114,14 +114,12 @@ def region(
     if question.space.everywhere is not None:
         # Whether a change is large enough to be suggested says nothing about where the suggestion stays true.
         question = question.in_space(question.space.everywhere)
-    if kept.whole is not None:
-        question = without_tolerance(question)
     plans = [question.claim.rival_decision, *rivals]
     breaches = [
         _breach(question, kept, confidence, one) for one in plans if not _never_broken(question, confidence, one)
     ]
     refuting = None
-    if confidence and anything is not None and question.claim.kind == "absolute" and kept.whole is None:
+    if confidence and anything is not None and question.claim.kind == "absolute":
         refuting = Refuting(question, kept, confidence, anything)
     nodes = 0
     while True:
