@@ -15,7 +15,7 @@ import whence as wh
 
 #: Minutes of delay today, and the ways to count a change of them.
 TODAY = 7.0
-SCALES = {"range": "range", "iqr": "interquartile range", "quantile": "quantile", 10: "10 minutes"}
+SCALES = {"range": "range", "iqr": "interquartile range", 10: "10 minutes"}
 
 
 def main() -> None:

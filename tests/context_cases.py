@@ -105,7 +105,7 @@ def table(rng: np.random.Generator, n: int, lattice: bool) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def features(rng: np.random.Generator, X: pd.DataFrame, kinds: str, knn: bool, lattice: bool) -> dict[str, Feature]:
+def features(rng: np.random.Generator, X: pd.DataFrame, kinds: str, lattice: bool) -> dict[str, Feature]:
     """Declared features; letters of `kinds`: s steps, u units of change, l least changes, d derived."""
     made: dict[str, Feature] = {}
     for name in ("low", "high"):
@@ -116,9 +116,7 @@ def features(rng: np.random.Generator, X: pd.DataFrame, kinds: str, knn: bool, l
             size = spread / float(rng.choice([4, 8, 13]))
             how["step"] = float(f"{size:.0e}") * float(rng.choice([1.0, 0.5]))
         if "u" in kinds:
-            how["scale"] = [2.5, 0.1 * spread, "iqr", "range" if "r" in kinds and not knn else "quantile"][
-                int(rng.integers(4))
-            ]
+            how["scale"] = [2.5, 0.1 * spread, "iqr", "range"][int(rng.integers(4))]
             if how["scale"] == "iqr" and np.subtract(*np.quantile(X[name], [0.75, 0.25])) <= 0:
                 how["scale"] = "range"
         if "l" in kinds and rng.random() < 0.7:
@@ -213,7 +211,7 @@ def context_case(seed: int, kinds: str, weights: str = "forest", lattice: bool =
     rng = np.random.default_rng([seed, 180, *map(ord, kinds)])
     n = int(rng.integers(6, 16))
     X = table(rng, n, lattice)
-    declared, related = features(rng, X, kinds, weights == "knn", lattice), relations(rng, X, kinds)
+    declared, related = features(rng, X, kinds, lattice), relations(rng, X, kinds)
     plans = int(rng.integers(2, 5))
     points = np.column_stack([X["low"], X["high"], X["hour"], X["day"].map(DAYS.index), X["weekend"]]).astype(float)
     points = (points - points.mean(axis=0)) / np.maximum(points.std(axis=0), 1e-9)
@@ -361,29 +359,10 @@ def distance(case: ContextCase, row: Row) -> float:
         values = np.asarray(X[name], dtype=float)
         spread = float(values.max() - values.min()) or 1.0
         how = getattr(feature, "scale", "range")
-        if how == "quantile":
-            total += feature.weight * abs(_passed(values, after) - _passed(values, before))
-            continue
         q1, q3 = np.quantile(values, [0.25, 0.75])
         unit = {"range": spread, "iqr": q3 - q1}.get(how, how) if isinstance(how, str) else how
         total += feature.weight * abs(float(after) - float(before)) / float(unit)
     return total
-
-
-def _passed(values: np.ndarray, x: float) -> float:
-    """Share of the history passed at x, with the range as unit outside."""
-    low, high = float(values.min()), float(values.max())
-    spread = (high - low) or 1.0
-    knots = sorted(set(values.tolist()))
-    share = {v: ((values < v).sum() + 0.5 * (values == v).sum()) / values.size for v in {low, high}}
-    if x <= low:
-        return share[low] - (low - x) / spread
-    if x >= high:
-        return share[high] + (x - high) / spread
-    above, below = next(k for k in knots if k >= x), max(k for k in knots if k <= x)
-    share = {v: ((values < v).sum() + 0.5 * (values == v).sum()) / values.size for v in {above, below}}
-    part = 0.0 if above == below else (x - below) / (above - below)
-    return share[below] + part * (share[above] - share[below])
 
 
 def _limits(case: ContextCase, name: str) -> tuple[float, float]:

@@ -155,24 +155,8 @@ def _vertices(
 
 
 def _moved(question: Question, j: int, values: Floats) -> Floats:
-    """Distance of values of a coordinate from the start: in proportion, or by the share of the past that is passed."""
-    space = question.space
-    if j not in space.curves:
-        return np.abs(values - space.start[j]) * space.weight[j]
-    assert isinstance(question.weights, KNNWeights)
-    past = question.weights.points_[:, j]
-    known = sorted(set(past.tolist()))
-    share = {value: float(np.mean(past < value) + 0.5 * np.mean(past == value)) for value in known}
-
-    def passed(value: float) -> float:
-        if value <= known[0] or value >= known[-1]:
-            end = known[0] if value <= known[0] else known[-1]
-            return share[end] + value - end
-        below, above = max(v for v in known if v <= value), min(v for v in known if v > value)
-        return share[below] + (share[above] - share[below]) * (value - below) / (above - below)
-
-    begin = passed(float(space.start[j]))
-    return np.array([abs(passed(float(value)) - begin) for value in values]) * space.weight[j]
+    """Return the distance of values of a coordinate from the start."""
+    return np.abs(values - question.space.start[j]) * question.space.weight[j]
 
 
 def nearest_by_vertices(question: Question, rivals: Sequence[Floats], mass: Floats | None = None) -> float:

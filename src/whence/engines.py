@@ -26,7 +26,6 @@ __all__ = [
     "Engine",
     "check_related_units",
     "check_reliance",
-    "check_scales",
     "engine_named",
     "engine_names",
     "has_part",
@@ -226,24 +225,6 @@ def check_related_units(question: Question) -> None:
             "'relations', and features that follow from others, need 'scaled' neighbours, or engine='milp', where "
             f"'metric' is 'l1'. Got neighbours in your units and {relations.words}.",
             parameter="relations",
-        )
-
-
-def check_scales(question: Question, trees: bool) -> None:
-    """Refuse a distance by quantiles where a search cannot follow it."""
-    space = question.space
-    if not space.curves or isinstance(question.weights, KNNWeights):
-        return
-    if not trees:
-        raise InputError(
-            f"'scale' must not be 'quantile' for {_called(question.weights)}, whose search needs distances in "
-            "proportion: take 'iqr'.",
-            parameter="scale",
-        )
-    if space.relations is not None and space.relations.row_coordinates & set(space.curves):
-        raise InputError(
-            "'scale' must not be 'quantile' for what a linear relation compares: take engine='milp', or 'iqr'.",
-            parameter="scale",
         )
 
 

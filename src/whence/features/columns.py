@@ -17,30 +17,27 @@ from numpy.typing import NDArray
 
 from whence.errors import InputError, UnknownCategoryError
 from whence.features.kinds import Change, Feature, NumberFeature
-from whence.features.space import Curve
 from whence.util.aliases import Floats
 from whence.util.frames import MISSING_NAMES, missing_error, no_missing, number, numbers
 
 __all__ = ["CategoryColumn", "Column", "NumberType", "Range", "Unknown", "index_of", "restored", "unit_of_change"]
 
 
-def unit_of_change(name: str, feature: Feature, raw: Floats, offset: float, scale: float) -> tuple[float, Curve | None]:
-    """One unit of change as a multiple of the coordinates' own, and the curve where no multiple says it.
+def unit_of_change(name: str, feature: Feature, raw: Floats, scale: float) -> float:
+    """Return one unit of change as a multiple of the coordinates' own.
 
-    `raw` are the values of the history, ``(raw - offset) / scale`` their coordinates.
+    `raw` are the values of the history, `scale` what a coordinate of 1 stands for.
 
     Examples
     --------
     >>> from whence.features.kinds import Continuous
     >>> raw = np.array([0.0, 1.0, 2.0, 3.0, 100.0])
-    >>> [unit_of_change("delay", Continuous(scale=s), raw, 0.0, 100.0)[0] for s in ("range", "iqr", 5)]
+    >>> [unit_of_change("delay", Continuous(scale=s), raw, 100.0) for s in ("range", "iqr", 5)]
     [1.0, 0.02, 0.05]
     """
     how = feature.scale if isinstance(feature, NumberFeature) else "range"
     if how == "range":
-        return 1.0, None
-    if how == "quantile":
-        return 1.0, Curve.of((raw - offset) / scale)
+        return 1.0
     if how == "iqr":
         first, third = np.quantile(raw, [0.25, 0.75])
         if not third > first:
@@ -49,8 +46,8 @@ def unit_of_change(name: str, feature: Feature, raw: Floats, offset: float, scal
                 "there is no interquartile range.",
                 parameter="scale",
             )
-        return float(third - first) / scale, None
-    return float(how) / scale, None
+        return float(third - first) / scale
+    return float(how) / scale
 
 
 NumberType = Literal["bool", "int", "float"]

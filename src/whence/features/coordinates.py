@@ -17,7 +17,6 @@ from whence.features.date_column import Calendar, DateColumn
 from whence.features.number_block import Numbers
 from whence.features.number_column import NumberColumn
 from whence.features.relation_exact import Movable, kept_exactly
-from whence.features.space import Curve
 from whence.util.aliases import Floats
 from whence.util.frames import as_row, as_table, numbers
 from whence.util.text import nearest
@@ -40,7 +39,6 @@ class Coordinates:
         self._offset, self._scale, self._weight = np.zeros(0), np.ones(0), np.ones(0)
         self._feature_at, self._group = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
         self._numbers, self._categories = Numbers([], []), list[CategoryColumn]()
-        self._curves: dict[int, Curve] = {}
         self._circles: dict[int, float] = {}
         self._calendar = Calendar([], [])
 
@@ -64,7 +62,6 @@ class Coordinates:
         for name in self.derived:
             # It comes for free with the feature that it follows from.
             self._weight[self._columns[name].at] = 0.0
-        self._curves = {c.at.start: c.curve for c in self._numbers.columns if c.curve is not None}
         self._circles = {c.at.start: c.circle for c in self._numbers.columns if c.circle is not None}
         self._group = np.full(coordinates, -1, dtype=np.int64)
         for column in self._categories:

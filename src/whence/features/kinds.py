@@ -17,7 +17,7 @@ __all__ = ["Binary", "Categorical", "Change", "Continuous", "Discrete", "Feature
 
 Change = Literal["free", "fixed", "increase", "decrease"]
 #: What counts as one unit of change of a number: a word, or so much in its own units.
-UnitOfChange = Literal["range", "quantile", "iqr"] | float
+UnitOfChange = Literal["range", "iqr"] | float
 #: Marks a field that features did not always have: at its default it is in no text and in no fingerprint.
 LATER = {"later": True}
 
@@ -48,8 +48,8 @@ class NumberFeature(Feature):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.scale not in ("range", "quantile", "iqr") and not (finite(self.scale) or 0.0) > 0.0:
-            raise self._wrong("scale", "be 'range', 'quantile', 'iqr' or a positive number")
+        if self.scale not in ("range", "iqr") and not (finite(self.scale) or 0.0) > 0.0:
+            raise self._wrong("scale", "be 'range', 'iqr' or a positive number")
         if self.least_change is not None and not (finite(self.least_change) or 0.0) > 0.0:
             raise self._wrong("least_change", "be a positive number or None")
 
@@ -77,10 +77,9 @@ class Continuous(NumberFeature):
     step : float, optional
         An explanation that changes the value suggests a whole multiple of this (counted from 0), written as one would
         type it: 0.5 for 21.5 °C, 1 for whole euros. Neither the history nor today's value need be one.
-    scale : {"range", "quantile", "iqr"} or float
-        What counts as one unit of change in the distance: the range of the history, the share of the history that is
-        passed on the way (outside the history, the range again), its interquartile range, or so much in the feature's
-        own units. Neighbours are told by the range, whatever counts here.
+    scale : {"range", "iqr"} or float
+        What counts as one unit of change in the distance: the range of the history, its interquartile range, or so
+        much in the feature's own units. Neighbours are told by the range, whatever counts here.
     least_change : float, optional
         An explanation leaves the value as it is, or changes it by at least so much.
 
@@ -127,10 +126,9 @@ class Discrete(NumberFeature):
     step : int, optional
         Instead of `values`: all whole numbers of the training range that lie whole steps above its lowest, which need
         not be listed. 1 for counts and hours, 6 for what is sold by the half dozen.
-    scale : {"range", "quantile", "iqr"} or float
-        What counts as one unit of change in the distance: the range of the history, the share of the history that is
-        passed on the way (outside the history, the range again), its interquartile range, or so much in the feature's
-        own units. Neighbours are told by the range, whatever counts here.
+    scale : {"range", "iqr"} or float
+        What counts as one unit of change in the distance: the range of the history, its interquartile range, or so
+        much in the feature's own units. Neighbours are told by the range, whatever counts here.
     least_change : float, optional
         An explanation leaves the value as it is, or changes it by at least so much.
 

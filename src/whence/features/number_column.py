@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from whence.errors import InputError, InputTypeError
 from whence.features.columns import CategoryColumn, Column, NumberType, Unknown, restored, unit_of_change
 from whence.features.kinds import Binary, Categorical, Continuous, Discrete, Feature
-from whence.features.space import Curve
 from whence.features.steps import LISTED, Lattice, beside, fraction_of
 from whence.util.aliases import Floats
 from whence.util.frames import no_missing, number, numbers
@@ -39,8 +38,7 @@ class NumberColumn(Column):
     """A continuous, discrete or binary feature with its training range.
 
     Where there is a `step`, `levels` need not hold every value that is allowed: see :meth:`cut_at`. A continuous number
-    that goes in steps has a `lattice` instead. `unit` is what counts as one unit of change, and `curve` how far a
-    coordinate is where that is no multiple of it.
+    that goes in steps has a `lattice` instead. `unit` is what counts as one unit of change.
     """
 
     #: Whether any finite number will do as a value.
@@ -52,7 +50,6 @@ class NumberColumn(Column):
     step: int | None = None
     lattice: Lattice | None = None
     unit: float = 1.0
-    curve: Curve | None = None
     #: Whether a context may lack it: its value is then NaN.
     missing: bool = False
 
@@ -221,10 +218,10 @@ def fitted_column(name: str, feature: Feature, table: pd.DataFrame, start: int, 
     lattice = None
     if isinstance(feature, Continuous) and step is not None:
         step, lattice = None, _lattice(name, feature, low, high, offset, scale)
-    unit, curve = unit_of_change(name, feature, raw, offset, scale)
+    unit = unit_of_change(name, feature, raw, scale)
     kind = _type_of(values)
     column = NumberColumn(
-        name, feature, (name,), place, offset, scale, low, high, levels, kind, step, lattice, unit, curve, missing
+        name, feature, (name,), place, offset, scale, low, high, levels, kind, step, lattice, unit, missing
     )
     column.raw(table)
     return column

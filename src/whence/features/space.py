@@ -16,7 +16,7 @@ from whence.features.coordinate_relations import Relations
 from whence.util.aliases import Floats
 from whence.weights.plausibility import Isolation, Nearby
 
-__all__ = ["Curve", "Few", "Part", "Space"]
+__all__ = ["Few", "Part", "Space"]
 
 
 class Part(NamedTuple):
@@ -61,8 +61,6 @@ class Space:
     gap : pair of ndarray of shape (d,), optional
         Nothing but the start is allowed strictly between the two, which lie on either side of it: a change that is
         too small to count. Levels in it are left out already.
-    curves : mapping from coordinate to Curve, optional
-        Coordinates along which the distance is no multiple of the difference.
     circles : mapping from coordinate to float, optional
         Coordinates that go round, with their period: the distance is the short way.
     everywhere : Space, optional
@@ -87,7 +85,6 @@ class Space:
     group: NDArray[np.int64]
     ends: tuple[Floats, Floats] | None = None
     gap: tuple[Floats, Floats] | None = None
-    curves: Mapping[int, Curve] = field(default_factory=dict)
     circles: Mapping[int, float] = field(default_factory=dict)
     everywhere: Space | None = None
     relations: Relations | None = None
@@ -110,22 +107,21 @@ class Space:
     def distance(self, point: Floats) -> float:
         """Weighted L1 distance of `point` from the start, and what is paid for filling in."""
         fee = 0.0 if self.fee is None else float(self.fee.sum())
-        if not self.curves and not self.circles:
+        if not self.circles:
             return float(np.abs(point - self.start) @ self.weight) + fee
         return float(self.moved(point).sum())
 
     def moved(self, point: Floats) -> Floats:
         """What every coordinate adds to the distance of `point`."""
         moved: Floats = np.abs(point - self.start) * self.weight
-        for j in (*self.curves, *self.circles):
+        for j in self.circles:
             moved[j] = self.away(j, point[j : j + 1])[0]
         return moved if self.fee is None else moved + self.fee
 
     def away(self, j: int, values: Floats) -> Floats:
         """Distance of values of coordinate `j` from the start."""
         start = self.start[j : j + 1]
-        curve = self.curves.get(j)
-        along: Floats = np.abs(values - start if curve is None else curve(values) - curve(start))
+        along: Floats = np.abs(values - start)
         if j in self.circles:
             along = np.minimum(along, np.abs(self.circles[j] - along))
         away: Floats = along * self.weight[j]
@@ -203,40 +199,6 @@ class Space:
         pairs = [(self.lower, other.lower), (self.upper, other.upper), *zip(self.levels, other.levels, strict=True)]
         same = all((a is b) or (a is not None and b is not None and np.array_equal(a, b)) for a, b in pairs)
         return same and (self.gap is None) == (other.gap is None) and dict(self.days) == dict(other.days)
-
-
-@dataclass(frozen=True, eq=False)
-class Curve:
-    """A rising, piecewise linear function of a coordinate: the share of the history that it has passed.
-
-    Beyond the first and the last knot it goes on with slope 1, so that whoever is outside the history still moves.
-
-    Attributes
-    ----------
-    at, passed : ndarray
-        The knots, both ascending.
-
-    Examples
-    --------
-    >>> curve = Curve.of(np.array([0.0, 0.1, 0.1, 1.0]))
-    >>> curve(np.array([0.0, 0.1, 0.55, 1.0, 1.5])).tolist()
-    [0.125, 0.5, 0.6875, 0.875, 1.375]
-    """
-
-    at: Floats
-    passed: Floats
-
-    @classmethod
-    def of(cls, points: Floats) -> Curve:
-        """Of coordinates of the past: those below, and half of those that are equal, are passed."""
-        at, counts = np.unique(points, return_counts=True)
-        return cls(at, (np.cumsum(counts) - 0.5 * counts) / points.size)
-
-    def __call__(self, points: Floats) -> Floats:
-        """How far points are along the axis."""
-        outside = np.minimum(points - self.at[0], 0.0) + np.maximum(points - self.at[-1], 0.0)
-        along: Floats = np.interp(points, self.at, self.passed) + outside
-        return along
 
 
 @dataclass(frozen=True)

@@ -145,10 +145,8 @@ def _passed(space: Space, j: int, points: Floats) -> NDArray[np.int64]:
 
 def _points(space: Space, j: int, splits: Sequence[Splits], samples: ArrayLike = ()) -> Floats:
     """The start, and what is allowed of the ends of the range, of both sides of the thresholds and of `samples`."""
-    knots = space.curves[j].at if j in space.curves else ()
-    if j in space.circles:
-        # Where the other way round becomes the shorter one.
-        knots = space.start[j] + np.array([-0.5, 0.5]) * space.circles[j]
+    # Where the other way round becomes the shorter one.
+    knots = space.start[j] + np.array([-0.5, 0.5]) * space.circles[j] if j in space.circles else ()
     asked = np.empty(0) if space.relations is None else space.relations.thresholds(j)
     asked = np.concatenate((asked, np.nextafter(asked, np.inf)))
     places = np.concatenate((samples, knots, asked, *(side for column in splits for side in column.sides())))

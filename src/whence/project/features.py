@@ -38,8 +38,8 @@ NAMES = Rule(
 )
 
 UNIT_OF_CHANGE = Rule(
-    "'range', 'quantile', 'iqr' or a positive number",
-    lambda value: value in ("range", "quantile", "iqr") if isinstance(value, str) else POSITIVE.fits(value),
+    "'range', 'iqr' or a positive number",
+    lambda value: value in ("range", "iqr") if isinstance(value, str) else POSITIVE.fits(value),
 )
 DAY = Rule("a date, such as 2025-06-14", lambda value: as_day(value) is not None)
 DAYS = Rule(

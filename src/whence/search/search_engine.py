@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, ClassVar
 
-from whence.engines import Engine, check_related_units, check_reliance, check_scales, part_of
+from whence.engines import Engine, check_related_units, check_reliance, part_of
 from whence.question import Answer, Question
 from whence.search.split import check_few_dates, nearest_by_dates, nearest_way_round
 from whence.weights import Weights
@@ -31,7 +31,6 @@ class Search(Engine):
         part_of(question.weights, self.name)
         check_reliance(question)
         check_related_units(question)
-        check_scales(question, trees=question.weights.per_tree_known)
         check_few_dates(question)
 
     def answer(self, question: Question) -> Answer:

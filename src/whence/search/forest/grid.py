@@ -298,7 +298,7 @@ def locate(question: Question, kept: KeptGrid) -> _core.Located:
                 levels[c] = _around(space, q, kept, c)
     given = [v for v in levels if v is not None]
     limits = (space.start[order], space.lower[order], space.upper[order], space.weight[order])
-    located = _core.Located(
+    return _core.Located(
         kept.grid,
         below=kept.below,
         beyond=kept.beyond,
@@ -308,11 +308,6 @@ def locate(question: Question, kept: KeptGrid) -> _core.Located:
         level_start=np.concatenate([[0], np.cumsum([0 if v is None else v.size for v in levels])]).astype(np.int64),
         level=np.concatenate(given) if given else np.zeros(0),
     )
-    for c, q in enumerate(order.tolist()):
-        if q in space.curves:
-            cells = slice(kept.face_start[c] + c, kept.face_start[c + 1] + c + 1)
-            located.set_distances(c, space.away(q, located.value[cells]))
-    return located
 
 
 def _around(space: Space, q: int, kept: KeptGrid, column: int) -> Floats:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from whence._core import Axis, AxisKind, Rules
 from whence.features.coordinate_relations import Relations, RelationTree
-from whence.features.space import Curve, Space
+from whence.features.space import Space
 from whence.question import Question
 from whence.util.aliases import Floats
 from whence.weights import KNNWeights
@@ -164,19 +164,8 @@ def stretched(space: Space, by: Floats) -> Space:
     """The space whose coordinates are those of `space`, each times a number, at the same distances."""
     levels = tuple(None if one is None else one * factor for one, factor in zip(space.levels, by, strict=True))
     gap = None if space.gap is None else (space.gap[0] * by, space.gap[1] * by)
-    weight, curves = space.weight / by, {}
-    for j, curve in space.curves.items():
-        ends = np.array([space.lower[j], space.upper[j], space.start[j]])
-        knots, passed = _spanning(curve, float(ends.min()), float(ends.max()))
-        weight[j], curves[j] = space.weight[j], Curve(knots * by[j], passed)
     lower, upper = space.lower * by, space.upper * by
-    return Space(space.start * by, lower, upper, levels, weight, space.group, gap=gap, curves=curves)
-
-
-def _spanning(curve: Curve, low: float, high: float) -> tuple[Floats, Floats]:
-    """The knots of a curve between two values, these two among them, and how far each is along."""
-    knots = np.unique([low, *curve.at[(curve.at > low) & (curve.at < high)], high])
-    return knots, curve(knots)
+    return Space(space.start * by, lower, upper, levels, space.weight / by, space.group, gap=gap)
 
 
 class _Builder:
@@ -223,8 +212,6 @@ class _Builder:
         between = np.array(gaps, dtype=np.float64).reshape(-1, 2)
         axis = Axis(kind, float(s), weight, float(low), float(high), levels=allowed, gaps=between,
                     period=self.circles.get(j, 0.0))  # fmt: skip
-        if j in self.space.curves:
-            axis.follow(*_spanning(self.space.curves[j], float(low), float(high)))
         self._add(axis, self.points[:, j], j, np.empty(0, dtype=np.int64))
 
     def category(self, members: Ints) -> None:

@@ -184,7 +184,7 @@ class _Grower:
 
     def _first_broken(self, start: Floats, lower: Floats, upper: Floats, weight: Floats, seconds: float) -> float:
         """Distance of the nearest broken context in a slab, or what is proved of it; infinite for none."""
-        slab = replace(within_box(self.space, start, lower, upper), lower=lower, upper=upper, weight=weight, curves={})
+        slab = replace(within_box(self.space, start, lower, upper), lower=lower, upper=upper, weight=weight)
         return min((self._against(rival, slab, seconds / len(self.rivals)) for rival in self.rivals), default=np.inf)
 
     def _against(self, rival: Floats, slab: Space, seconds: float) -> float:
