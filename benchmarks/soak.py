@@ -15,14 +15,15 @@ Data have 0, 1 or 2 decimals, whole numbers, units from 1e-9 to 1e9, heavy ties,
 contexts outside the history, both kinds and all risks (see ``tests/soaking.py``); "contexts" are questions with steps,
 scales, least changes, derived features and relations, alone and in pairs (``tests/context_cases.py``), "calendar" those
 with hours that go round, ordered levels and dates (``tests/calendar_soaking.py``). With ``--milp`` the integer program
-answers too, as a second judge. With ``--few`` few changes, menus and reasons are asked for
-(``tests/changing.py``). "adapters" are models of every other library (``tests/predictors.py``), "decision" decision-aware forests, "sure" sets of plans with standard errors
-(``tests/sure_soaking.py``). "metrics" are neighbours by other metrics, in units of their own or given fitted
-(``tests/metric_soaking.py``), "circles" those of numbers that go round (``tests/circle_reference.py``), "nearness"
-neighbours that count by their distance and "kernels" kernel weights, both against a fine grid of contexts
-(``tests/nearness_soaking.py``, ``tests/kernel_soaking.py``). Seeds that are done are kept in a results file, and the
-next run goes on behind them. A disagreement is written there with its seed, and the exit code is then 1. Where there is
-too much for brute force to look at, a question is asked but not counted as compared.
+answers too, as a second judge. With ``--few`` few changes, menus and reasons are asked for (``tests/changing.py``).
+"adapters" are models of every other library (``tests/predictors.py``), "decision" decision-aware forests, "sure" sets
+of plans with standard errors (``tests/sure_soaking.py``). "metrics" are neighbours by other metrics, in units of their
+own or given fitted (``tests/metric_soaking.py``), "circles" those of numbers that go round
+(``tests/circle_reference.py``), "nearness" neighbours that count by their distance and "kernels" kernel weights, both
+against a fine grid of contexts (``tests/nearness_soaking.py``, ``tests/kernel_soaking.py``). Seeds that are done are
+kept in a results file, and the next run goes on behind them. A disagreement is written there with its seed, and the
+exit code is then 1. Where there is too much for brute force to look at, a question is asked but not counted as
+compared.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from tests.search.test_few import any_few, ruled_out
 from tests.search.test_neighbour_search import random_case
 
 from whence.claims.sets import Plans
-from whence.features.coordinate_relations import Relations, RelationTree
+from whence.features.relation_trees import Relations, RelationTree
 from whence.question import Answer, Question
 from whence.risk import CVaR, Expectation
 from whence.search.kernel_search import explain, explain_sets

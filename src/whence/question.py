@@ -18,9 +18,9 @@ import numpy as np
 
 from whence.claims.plans import PlanBeats
 from whence.features.space import Space
-from whence.problems._minimise import check_time, until
 from whence.settings import SearchSettings
 from whence.util.aliases import Floats, Status
+from whence.util.linear_program import check_time, until
 from whence.weights import InputMap, Weights
 
 __all__ = ["Answer", "Limits", "Progress", "Question", "nearest_of"]

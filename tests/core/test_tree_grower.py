@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from whence import CVaR, Expectation, Newsvendor, ShortestPath, _core
-from whence.models.grown_tree import GrownTree
+from whence.weights.decision_forest import GrownTree
 
 COUNTS = (1, 1, 1, 2, 3)
 

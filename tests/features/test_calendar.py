@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 import whence as wh
-from whence.features.coordinate_relations import table_tree
+from whence.features.relation_trees import table_tree
 
 DAYS = pd.DataFrame({"date": pd.date_range("2023-02-01", "2024-11-30"), "x": 0.5})
 SIZES = pd.DataFrame({"size": list("SLMS"), "x": [0.0, 1.0, 2.0, 3.0]})

@@ -11,7 +11,8 @@ import pytest
 from tests.forests import paper_forest
 
 import whence as wh
-from whence.features.steps import Lattice, fraction_of
+from whence.features.kinds import fraction_of
+from whence.features.number_column import Lattice
 from whence.report.fingerprint import digest
 
 DAYS = ["Mon", "Fri", "Sat", "Sun"]

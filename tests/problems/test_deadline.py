@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import whence as wh
-from whence.problems._minimise import OutOfTime, check_time, seconds_left, until
+from whence.util.linear_program import OutOfTime, check_time, seconds_left, until
 
 
 def market_split() -> wh.LinearProblem:

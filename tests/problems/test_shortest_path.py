@@ -16,9 +16,8 @@ from tests.blocks import seeds
 
 from whence.errors import InputError, InputTypeError
 from whence.problems import shortest_path
-from whence.problems._route_risk import safest_route
 from whence.problems._routes import RouteNetwork
-from whence.problems.shortest_path import ShortestPath
+from whence.problems.shortest_path import ShortestPath, safest_route
 from whence.risk import CVaR, Expectation
 
 

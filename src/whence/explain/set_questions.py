@@ -15,7 +15,6 @@ from whence.errors import InputError, SolverError
 from whence.explain.ask import Request
 from whence.explain.plan_costs import sample_costs, share_below
 from whence.explain.recheck import context_found
-from whence.problems._minimise import check_time
 from whence.problems.base import DecisionProblem
 from whence.problems.newsvendor import Newsvendor
 from whence.problems.plan_sets import AnyPlan, PlanSet, set_from_plain
@@ -26,6 +25,7 @@ from whence.question import Answer, Question
 from whence.risk import CVaR, Expectation, Risk
 from whence.util.aliases import Floats
 from whence.util.json import to_plain
+from whence.util.linear_program import check_time
 
 if TYPE_CHECKING:
     import pandas as pd

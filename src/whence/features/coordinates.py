@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from whence.errors import InputError, NotFittedError
 from whence.features.columns import CategoryColumn, Column, Unknown
-from whence.features.coordinate_relations import Relations
-from whence.features.date_column import Calendar, DateColumn
+from whence.features.dates import Calendar, DateColumn
 from whence.features.number_block import Numbers
 from whence.features.number_column import NumberColumn
 from whence.features.relation_exact import Movable, kept_exactly
+from whence.features.relation_trees import Relations
 from whence.util.aliases import Floats
 from whence.util.frames import as_row, as_table, numbers
 from whence.util.text import nearest

@@ -11,9 +11,8 @@ import pandas as pd
 
 from whence.errors import InputError
 from whence.features.columns import Unknown, restored
-from whence.features.kinds import Continuous, Feature
+from whence.features.kinds import Continuous, Feature, fraction_of
 from whence.features.number_column import CHOICES, NumberColumn, fitted_column
-from whence.features.steps import fraction_of
 from whence.util.aliases import Floats
 from whence.util.json import finite
 

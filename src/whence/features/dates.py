@@ -1,20 +1,40 @@
-"""Dates: what a model sees of them is their parts, and an explanation suggests a date that exists."""
+"""Dates: what a user declares, and the days of a fitted schema, one column of the user's and several coordinates."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import date, datetime, time
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime, time, timedelta
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from whence.errors import InputTypeError
-from whence.features.kinds import Feature
+from whence.errors import InputError, InputTypeError
+from whence.features.columns import CategoryColumn, Column, NumberType, Unknown, restored
+from whence.features.cyclic import CyclicColumn
+from whence.features.kinds import Binary, Categorical, Discrete, Feature
+from whence.features.number_column import NumberColumn
+from whence.features.ordered import Ordered, OrderedColumn
+from whence.features.relation_trees import Recent, Relations, table_tree
+from whence.util.aliases import Floats
+from whence.util.frames import missing_error
 
-__all__ = ["MONTHS", "PARTS", "WEEKDAYS", "Date", "as_day", "day_in_words", "has_time_of_day", "parts_of"]
+__all__ = [
+    "MONTHS",
+    "PARTS",
+    "WEEKDAYS",
+    "Calendar",
+    "Date",
+    "DateColumn",
+    "DateRange",
+    "as_day",
+    "day_in_words",
+    "fitted_date",
+    "has_time_of_day",
+    "parts_of",
+]
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 MONTHS = (
@@ -174,3 +194,298 @@ def parts_of(feature: Date, days: Sequence[date]) -> dict[str, list[Hashable]]:
         "day": lambda: [day.day for day in days],
     }
     return {part: made[part]() for part in feature.parts}
+
+
+#: Parts that are numbers and go round: the lowest, and the period.
+ROUND = {"day of year": (1, 366), "week": (1, 53)}
+#: Parts that are names and go round.
+NAMED = {"month": MONTHS, "quarter": QUARTERS}
+#: Most days that may be chosen from.
+MOST_DAYS = 40_000
+
+DateRange = tuple[date, date]
+
+
+@dataclass(frozen=True)
+class RoundOrder(OrderedColumn):
+    """Names that go round, in their order: the months of a year."""
+
+    @property
+    def circle(self) -> float | None:
+        return len(self.labels) / self.scale
+
+
+@dataclass(frozen=True)
+class DateColumn(Column):
+    """A date: the columns of its parts stand side by side, each with its own coordinates."""
+
+    feature: Date
+    parts: tuple[Column, ...]
+    first: date
+    last: date
+
+    @property
+    def choices(self) -> list[Any]:
+        return []
+
+    def day(self, value: Any) -> date:
+        """A value of the user's as a day."""
+        found = as_day(value)
+        if found is None:
+            if pd.api.types.is_scalar(value) and pd.isna(value):
+                raise missing_error(self.name, 1, "Fill them in, or leave the rows out.")
+            raise InputError(f"The column {self.name!r} must hold dates, such as 2025-06-14. Got {value!r} instead.")
+        return found
+
+    def spread(self, values: Sequence[Any]) -> dict[str, list[Hashable]]:
+        """The parts of some dates, by the names of their columns."""
+        made = parts_of(self.feature, [self.day(value) for value in values])
+        return {column.name: made[part] for column, part in zip(self.parts, self.feature.parts, strict=True)}
+
+    def listed(self) -> list[tuple[str, slice, list[Any]]]:
+        """Of each part: what it is called, its coordinates, and its values in their order."""
+        found = []
+        for part, column in zip(self.feature.parts, self.parts, strict=True):
+            known = column.choices if not isinstance(column, NumberColumn) else _known(column)
+            found.append((part, column.at, known))
+        return found
+
+    def raw(self, table: pd.DataFrame, unknown: Unknown = "error") -> Floats:
+        spread = pd.DataFrame(self.spread(table[self.columns[0]].tolist()))
+        return np.hstack([part.raw(spread) for part in self.parts])
+
+    def raw_row(self, values: Mapping[str, Any], unknown: Unknown = "error") -> list[float]:
+        spread = {name: found[0] for name, found in self.spread([values[self.columns[0]]]).items()}
+        return [number for part in self.parts for number in part.raw_row(spread)]
+
+    @staticmethod
+    def like(day: pd.Timestamp, value: Any) -> Any:
+        """A day as another one was given: as a text, a date or a time stamp."""
+        if isinstance(value, str):
+            return day.date().isoformat()
+        return day.date() if type(value) is date else day
+
+    def value(self, row: Mapping[str, Any]) -> Any:
+        return self.day(row[self.columns[0]])
+
+    def decoded(self, point: Floats, low: Floats, high: Floats) -> dict[str, Any]:
+        return {self.columns[0]: self.dated(point, None, (self.first, self.last))}
+
+    # ---- days that exist -------------------------------------------------------------------------
+
+    def range_from(self, start: date, limit: Any, restricted: bool) -> DateRange:
+        """The first and the last day that may be suggested; the start is always allowed besides."""
+        first, last = self.first, self.last
+        if not restricted:
+            return first, last
+        feature = self.feature
+        ends = (feature.low, feature.high), self._pair(limit)
+        first = max([first, *(low for low, _ in ends if low is not None)])
+        last = min([last, *(high for _, high in ends if high is not None)])
+        if feature.change == "increase":
+            first = max(first, start)
+        if feature.change == "decrease":
+            last = min(last, start)
+        return first, last
+
+    def _pair(self, limit: Any) -> tuple[date | None, date | None]:
+        if limit is None:
+            return None, None
+        try:
+            low, high = (None if end is None else as_day(end) for end in limit)
+            given = [end for end in limit if end is not None]
+        except (TypeError, ValueError):
+            low, high, given = None, None, [limit]
+        if sum(end is not None for end in (low, high)) != len(given) or (low and high and low > high):
+            raise InputError(
+                f"The 'bounds' of {self.name!r} must be a pair (first, last) of dates. Got {limit!r} instead."
+            )
+        return low, high
+
+    def days(self, allowed: DateRange, start: date | None) -> tuple[list[date], Floats]:
+        """The days that may be suggested, and the start; and their coordinates, one row each."""
+        first, last = allowed
+        days = [first + timedelta(n) for n in range((last - first).days + 1)]
+        if start is not None and not first <= start <= last:
+            days.append(start)
+        made = parts_of(self.feature, days)
+        spread = pd.DataFrame({c.name: made[part] for c, part in zip(self.parts, self.feature.parts, strict=True)})
+        return days, np.hstack([(part.raw(spread) - part.offset) / part.scale for part in self.parts])
+
+    def exists(self, allowed: DateRange, start: date, coordinates: int) -> Relations:
+        """That the parts are those of some day, as a relation between coordinates."""
+        _, rows = self.days(allowed, start)
+        begin = self.at.start
+        groups = [tuple(range(part.at.start - begin, part.at.stop - begin)) for part in self.parts]
+        spacing = np.repeat([1.0 / part.scale for part in self.parts], [len(group) for group in groups])
+        tree = table_tree(rows, groups, spacing, begin, f"{self.name} is a date that exists")
+        return Relations((tree,), np.zeros((0, coordinates)))
+
+    def is_any(self, allowed: DateRange) -> bool:
+        """Whether the model sees one part, and each of its values is that of some day."""
+        (part, *others) = self.parts
+        levels = part.levels if isinstance(part, NumberColumn) else None
+        count = part.at.stop - part.at.start if levels is None else levels.size
+        return not others and len(np.unique(self.days(allowed, None)[1], axis=0)) == count
+
+    def holds(self, allowed: DateRange, start: date, point: Floats) -> bool:
+        """Whether these coordinates are those of a day that may be suggested, or of the start."""
+        rows = self.days(allowed, start)[1]
+        return bool((np.abs(rows - point) <= 1e-9).all(axis=1).any())
+
+    def dated(self, point: Floats, start: date | None, allowed: DateRange) -> pd.Timestamp:
+        """The day with these coordinates, of several the nearest to the start."""
+        days, rows = self.days(allowed, start)
+        same = np.flatnonzero((np.abs(rows - point) <= 1e-9).all(axis=1))
+        if not same.size:
+            raise InputError(f"No date from {allowed[0]} to {allowed[1]} is what {self.name!r} would have to be.")
+        near = days[same[0]] if start is None else min((days[i] for i in same), key=lambda day: abs((day - start).days))
+        return pd.Timestamp(near)
+
+
+def fitted_date(name: str, feature: Date, table: pd.DataFrame, start: int) -> DateColumn:
+    """A date with its place in the coordinates, from `start` on, and the years of the history."""
+    column = feature.column or name
+    shell = DateColumn(name, feature, (column,), slice(start, start), 0.0, 1.0, (), date.min, date.max)
+    given = table[column].tolist()
+    seen = [shell.day(value) for value in given]
+    if any(map(has_time_of_day, given)):
+        warnings.warn(
+            f"The column {column!r} holds times of day, of which a Date sees nothing: put what matters, such as the "
+            "hour, in a column of its own.",
+            UserWarning,
+            stacklevel=6,
+        )
+    first = feature.low or date(min(seen).year, 1, 1)
+    last = feature.high or date(max(seen).year, 12, 31)
+    if (last - first).days > MOST_DAYS:
+        raise InputError(
+            f"The dates of {name!r} must span at most {MOST_DAYS:,} days; narrow them by 'low' and 'high'. "
+            f"Got {first} to {last}."
+        )
+    years = range(min(min(seen).year, first.year), max(max(seen).year, last.year) + 1)
+    parts: list[Column] = []
+    for part in feature.parts:
+        made = _part(f"{name}: {part}", part, feature, years, start)
+        parts.append(made)
+        start = made.at.stop
+    return replace(shell, parts=tuple(parts), at=slice(shell.at.start, start), first=first, last=last)
+
+
+def _part(name: str, part: str, feature: Date, years: range, start: int) -> Column:
+    """The column of one part: what it may be is known from the calendar, not from the history."""
+    change = "fixed" if feature.change == "fixed" else "free"
+    common: dict[str, Any] = {"change": change, "weight": feature.weight}
+    place = slice(start, start + 1)
+    if part == "weekday":
+        every = np.ones(len(WEEKDAYS), dtype=np.bool_)
+        wide = slice(start, start + len(WEEKDAYS))
+        return CategoryColumn(name, Categorical(WEEKDAYS, **common), (name,), wide, 0.0, 2.0, WEEKDAYS, every, None)
+    if part in NAMED:
+        labels = NAMED[part]
+        last, kind = float(len(labels) - 1), Ordered(labels, **common)
+        half = 0.5 * len(labels) / last
+        numbers = np.arange(len(labels), dtype=np.float64)
+        return RoundOrder(name, kind, (name,), place, 0.0, last, 0.0, last, numbers, "int", unit=half, labels=labels)
+    if part == "holiday":
+        return _number(name, Binary(**common), place, [0, 1], 0.0, 1.0)
+    if part in ROUND:
+        low, period = ROUND[part]
+        found = _number(name, Discrete(step=1, **common), place, range(low, low + period), low, period - 1.0)
+        own = {**vars(found), "unit": 0.5 * period / found.scale}
+        return CyclicColumn(**own, begins=float(low), period=float(period))
+    values = range(1, 32) if part == "day" else years
+    return _number(name, Discrete(step=1, **common), place, values, values[0], float(max(1, values[-1] - values[0])))
+
+
+def _known(column: NumberColumn) -> list[Any]:
+    """All values of a part that is a number, or has one for each of its names."""
+    if isinstance(column, OrderedColumn):
+        return list(column.labels)
+    assert column.levels is not None
+    return [restored(level, column.type) for level in column.levels.tolist()]
+
+
+def _number(
+    name: str, feature: Feature, place: slice, values: Sequence[int], offset: float, scale: float
+) -> NumberColumn:
+    levels = np.array(values, dtype=np.float64)
+    ends = float(levels[0]), float(levels[-1])
+    kind: NumberType = "bool" if isinstance(feature, Binary) else "int"
+    return NumberColumn(name, feature, (name,), place, float(offset), scale, *ends, levels, kind)
+
+
+#: Ranges of days, each beside some relations, that are kept for the next question.
+KEPT_RANGES = 64
+
+
+class Calendar:
+    """All dates of a schema; `order` names the user's columns."""
+
+    def __init__(self, columns: Sequence[DateColumn], order: Sequence[str]) -> None:
+        self.columns = columns
+        self._order = list(order)
+        #: The user's columns, and then the parts of all dates.
+        self.names = [*order, *(part.name for column in columns for part in column.parts)]
+        self._existing: Recent[tuple[Relations | None, Relations]] = Recent(KEPT_RANGES)
+
+    def row(self, values: list[Any]) -> list[Any]:
+        """The values of a context, in the order of the user's columns, and the parts of its dates."""
+        if not self.columns:
+            return values
+        named = dict(zip(self._order, values, strict=True))
+        parts = [column.spread([named[column.columns[0]]]) for column in self.columns]
+        return [*values, *(found[0] for some in parts for found in some.values())]
+
+    def table(self, table: pd.DataFrame) -> pd.DataFrame:
+        """A table of contexts with the parts of its dates."""
+        if not self.columns:
+            return table
+        parts = [pd.DataFrame(c.spread(table[c.columns[0]].tolist()), index=table.index) for c in self.columns]
+        return pd.concat([table, *parts], axis=1)
+
+    def parts_in(self, names: Collection[str]) -> set[str]:
+        """The parts of the dates among some features."""
+        return {part.name for column in self.columns if column.name in names for part in column.parts}
+
+    def related(
+        self,
+        related: Relations | None,
+        context: pd.Series,
+        kept: Collection[str],
+        limits: Mapping[str, Any],
+        restricted: bool,
+        coordinates: int,
+    ) -> tuple[Relations | None, dict[int, DateRange]]:
+        """Relations, and that the parts of every date are those of a day that may be suggested; and these days.
+
+        Those asked for last are kept: what an engine lays out for relations serves the next question about the same.
+        """
+        days = {}
+        for column in self.columns:
+            start = column.day(context[column.columns[0]])
+            allowed = column.range_from(start, limits.get(column.name), restricted)
+            days[column.at.start] = allowed
+            held = restricted and (column.name in kept or column.feature.change == "fixed")
+            if held or column.is_any(allowed):
+                continue
+            related = self._with_days(related, column, allowed, start, coordinates)
+        return related, days
+
+    def _with_days(
+        self, related: Relations | None, column: DateColumn, allowed: DateRange, start: date, coordinates: int
+    ) -> Relations:
+        """Relations, and that the parts of a date are those of an allowed day."""
+        outside = None if allowed[0] <= start <= allowed[1] else start
+        # What the key names by its identity is kept beside, so that nothing else can take that.
+        key = column.name, allowed, outside, id(related)
+        return self._existing.get(key, lambda: (related, column.exists(allowed, start, coordinates).joined(related)))[1]
+
+    def beyond(self, days: Mapping[int, DateRange], context: pd.Series, point: Floats) -> list[int]:
+        """First coordinates of the dates that are none of those that may be suggested at a point."""
+        found = []
+        for column in self.columns:
+            start = column.day(context[column.columns[0]])
+            if not column.holds(days[column.at.start], start, point[column.at]):
+                found.append(column.at.start)
+        return found

@@ -4,22 +4,49 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Literal
+from fractions import Fraction
+from typing import Any, Literal
 
 import numpy as np
 
 from whence.errors import InputError, InputTypeError, WhenceError, parameter_error
-from whence.features.steps import fraction_of
 from whence.util.frames import exact
 from whence.util.json import finite
 
-__all__ = ["Binary", "Categorical", "Change", "Continuous", "Discrete", "Feature", "NumberFeature", "UnitOfChange"]
+__all__ = [
+    "Binary",
+    "Categorical",
+    "Change",
+    "Continuous",
+    "Discrete",
+    "Feature",
+    "NumberFeature",
+    "UnitOfChange",
+    "fraction_of",
+]
 
 Change = Literal["free", "fixed", "increase", "decrease"]
 #: What counts as one unit of change of a number: a word, or so much in its own units.
 UnitOfChange = Literal["range", "iqr"] | float
 #: Marks a field that features did not always have: at its default it is in no text and in no fingerprint.
 LATER = {"later": True}
+
+
+def fraction_of(step: Any) -> Fraction | None:
+    """The step as the fraction that was meant; None where it is no positive number of at most 15 digits.
+
+    Examples
+    --------
+    >>> fraction_of(0.1), fraction_of(1 / 60), fraction_of(1e-9)
+    (Fraction(1, 10), Fraction(1, 60), Fraction(1, 1000000000))
+    """
+    number = finite(step)
+    if number is None or number <= 0.0:
+        return None
+    short = Fraction(number).limit_denominator(1000)
+    found = short if float(short) == number else Fraction(repr(number))
+    fits = found.numerator < 10**15 and found.denominator < 10**15
+    return found if fits else None
 
 
 @dataclass(frozen=True, kw_only=True)

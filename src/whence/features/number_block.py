@@ -11,9 +11,8 @@ import numpy as np
 
 from whence.errors import InputError
 from whence.features.kinds import Binary, Continuous, NumberFeature
-from whence.features.number_column import NumberColumn, interval
+from whence.features.number_column import MOST_LISTED, Lattice, NumberColumn, interval
 from whence.features.ordered import OrderedColumn
-from whence.features.steps import MOST_LISTED, Lattice
 from whence.util.aliases import Floats
 
 __all__ = ["Numbers"]

@@ -1,16 +1,351 @@
-"""Statements about single features, joined by and, or, not: and the tree of questions that decides one."""
+"""What must hold between the coordinates of a context so that it can exist, as trees of questions and linear rows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from whence.features.coordinate_relations import RelationTree
+from whence.util.aliases import Floats
 
-__all__ = ["Among", "Formula", "Joined", "Opposite", "Within", "conjuncts", "tree_of"]
+__all__ = [
+    "Among",
+    "Formula",
+    "Joined",
+    "Opposite",
+    "Recent",
+    "RelationTree",
+    "Relations",
+    "Within",
+    "conjuncts",
+    "table_tree",
+    "tree_of",
+]
+
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+#: By how much a threshold or a row may be missed, as a share of the numbers where they are large: what rounding costs.
+SLACK = 1e-9
+#: By how much a search lets a row be missed.
+ROUNDING = 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class RelationTree:
+    """A relation as a tree of questions: a context goes left where ``x[coordinate] <= threshold``.
+
+    Attributes
+    ----------
+    coordinate : ndarray of int
+        What each node asks about; -1 in a leaf. Children stand behind their parent, node 0 is the root.
+    threshold : ndarray
+        Compared as float64.
+    left, right : ndarray of int
+        Children of each node.
+    broken : ndarray of bool
+        Of each leaf, whether the relation does not hold there.
+    text : str
+        The relation as it was written.
+
+    Examples
+    --------
+    >>> low = RelationTree.of([(0, 0.5, 1, 2), (-1, 0.0, 0, 0), (-1, 0.0, 0, 0)], [False, False, True])
+    >>> low.keeps(np.array([[0.5], [0.6]])).tolist()
+    [True, False]
+    """
+
+    coordinate: Ints
+    threshold: Floats
+    left: Ints
+    right: Ints
+    broken: Bools
+    text: str = ""
+
+    @classmethod
+    def of(cls, nodes: Sequence[tuple[int, float, int, int]], broken: Sequence[bool], text: str = "") -> RelationTree:
+        """From a coordinate, a threshold and two children of every node."""
+        coordinate, threshold, left, right = zip(*nodes, strict=True)
+        ints = [np.array(part, dtype=np.int64) for part in (coordinate, left, right)]
+        return cls(ints[0], np.array(threshold, dtype=np.float64), ints[1], ints[2], np.array(broken, dtype=bool), text)
+
+    def leaves(self, points: Floats) -> Ints:
+        """The leaf of every point."""
+        at = np.zeros(len(points), dtype=np.int64)
+        rows = np.arange(len(points))
+        while (inner := self.coordinate[at] >= 0).any():
+            node = at[inner]
+            left = points[rows[inner], self.coordinate[node]] <= self.threshold[node]
+            at[inner] = np.where(left, self.left[node], self.right[node])
+        return at
+
+    def keeps(self, points: Floats) -> Bools:
+        """Of every point, whether the relation holds there."""
+        kept: Bools = ~self.broken[self.leaves(points)]
+        return kept
+
+    def always_kept(self, lower: Floats, upper: Floats) -> bool:
+        """Whether the relation holds in all of a box."""
+        waiting = [0]
+        while waiting:
+            node = waiting.pop()
+            j = int(self.coordinate[node])
+            if j < 0:
+                if self.broken[node]:
+                    return False
+                continue
+            if lower[j] <= self.threshold[node]:
+                waiting.append(int(self.left[node]))
+            if upper[j] > self.threshold[node]:
+                waiting.append(int(self.right[node]))
+        return True
+
+    def nearly_keeps(self, point: Floats) -> bool:
+        """Whether the relation holds at a point, or at one that differs by no more than rounding costs."""
+        slack = SLACK * np.maximum(1.0, np.abs(point))
+        waiting = [0]
+        while waiting:
+            node = waiting.pop()
+            j = int(self.coordinate[node])
+            if j < 0:
+                if not self.broken[node]:
+                    return True
+                continue
+            if point[j] - slack[j] <= self.threshold[node]:
+                waiting.append(int(self.left[node]))
+            if point[j] + slack[j] > self.threshold[node]:
+                waiting.append(int(self.right[node]))
+        return False
+
+
+@dataclass(frozen=True, eq=False)
+class Relations:
+    """Relations between coordinates: trees of questions, and linear rows ``rows @ x <= limits``.
+
+    Every context but the initial one has to keep them all.
+    """
+
+    trees: tuple[RelationTree, ...] = ()
+    rows: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    limits: Floats = field(default_factory=lambda: np.zeros(0))
+    texts: tuple[str, ...] = ()
+    #: The same in the user's units, which mean nothing to an engine (see :mod:`whence.features.relation_exact`).
+    statements: tuple[Any, ...] = ()
+
+    @property
+    def as_trees(self) -> bool:
+        """Whether something of the relations can be said by trees: all but rows over other than two coordinates."""
+        return bool(self.trees) or bool((np.count_nonzero(self.rows, axis=1) == 2).any())
+
+    def always_kept(self, lower: Floats, upper: Floats) -> bool:
+        """Whether all relations hold in all of a box, so that nobody need look at them."""
+        if len(self.rows) and (np.maximum(self.rows * lower, self.rows * upper).sum(axis=1) > self.limits).any():
+            return False
+        return all(tree.always_kept(lower, upper) for tree in self.trees)
+
+    def keeps_rows(self, point: Floats) -> bool:
+        """Whether all rows hold at a point, up to rounding."""
+        return bool((self.rows @ point <= self.limits + ROUNDING).all())
+
+    def thresholds(self, coordinate: int) -> Floats:
+        """What the trees compare a coordinate with, ascending."""
+        found = [tree.threshold[tree.coordinate == coordinate] for tree in self.trees]
+        return np.unique(np.concatenate(found)) if found else np.empty(0)
+
+    @property
+    def row_coordinates(self) -> set[int]:
+        """The coordinates that rows are about."""
+        return set(np.flatnonzero(np.any(self.rows != 0.0, axis=0)).tolist()) if len(self.rows) else set()
+
+    @property
+    def coordinates(self) -> set[int]:
+        """The coordinates that relations are about."""
+        found = {int(j) for tree in self.trees for j in np.unique(tree.coordinate[tree.coordinate >= 0])}
+        return found | self.row_coordinates
+
+    def joined(self, other: Relations | None) -> Relations:
+        """These relations and others."""
+        if not other:
+            return self
+        if not self:
+            return other
+        rows = np.concatenate([part.rows for part in (self, other) if len(part.rows)] or [self.rows])
+        limits = np.concatenate([self.limits, other.limits])
+        said = self.statements + other.statements
+        return Relations(self.trees + other.trees, rows, limits, self.texts + other.texts, said)
+
+    def __bool__(self) -> bool:
+        return bool(self.trees) or bool(len(self.rows))
+
+    @property
+    def words(self) -> str:
+        """The relations as they were written, the first few of them."""
+        every = list(dict.fromkeys([*(tree.text for tree in self.trees), *self.texts]))
+        return ", ".join(map(repr, every[:3])) + (", …" if len(every) > 3 else "")
+
+    def broken(self, point: Floats) -> list[str]:
+        """The relations, as they were written, that do not hold at a point, whatever rounding costs."""
+        found = [tree.text for tree in self.trees if not tree.nearly_keeps(point)]
+        for row, limit, text in zip(self.rows, self.limits, self.texts, strict=True):
+            size = max(1.0, float(np.abs(row * point).sum()))
+            if row @ point > limit + SLACK * size:
+                found.append(text)
+        return list(dict.fromkeys(found))
+
+    def keeps(self, point: Floats) -> bool:
+        """Whether all relations hold at a point."""
+        return not self.broken(point)
+
+
+Node = tuple[int, float, int, int]
+
+
+def table_tree(rows: Floats, groups: Sequence[Sequence[int]], spacing: Floats, begin: int, text: str) -> RelationTree:
+    """That the coordinates from `begin` on are one of `rows`, as a tree that asks about one group after the other.
+
+    Parameters
+    ----------
+    rows : ndarray
+        What is allowed, one column per coordinate.
+    groups : sequence of sequences of int
+        The columns that belong together: one number, or the levels of a category, one of which is above 0.
+    spacing : ndarray
+        Of each column that is a number: how far its values are apart at least, also those that no row has.
+    begin : int
+        The coordinate of the first column.
+    text : str
+        The relation in words.
+
+    Examples
+    --------
+    >>> tree = table_tree(np.array([[0.0, 0.5], [0.5, 0.0]]), [(0,), (1,)], np.full(2, 0.25), 0, "one of two")
+    >>> tree.keeps(np.array([[0.0, 0.5], [0.5, 0.5], [0.5, 0.0], [0.25, 0.0]])).tolist()
+    [True, False, True, False]
+    """
+    rows = np.unique(rows, axis=0)
+    # What has most values first: it settles most of the others.
+    order = sorted(groups, key=lambda group: -len(np.unique(rows[:, list(group)], axis=0)))
+    grower = _TableGrower(rows, order, spacing, begin)
+    grower.grow(np.arange(len(rows)), 0)
+    return RelationTree.of(grower.nodes, grower.broken, text)
+
+
+class _TableGrower:
+    """Nodes of a tree, each child behind its parent."""
+
+    def __init__(self, rows: Floats, order: Sequence[Sequence[int]], spacing: Floats, begin: int) -> None:
+        self.rows, self.order, self.spacing, self.begin = rows, order, spacing, begin
+        self.nodes: list[Node] = []
+        self.broken: list[bool] = []
+
+    def grow(self, left: np.ndarray, depth: int) -> int:
+        """The tree over the rows that are `left`, from a group on; the number of its root."""
+        if depth == len(self.order):
+            return self._leaf(False)
+        group = self.order[depth]
+        if len(group) == 1:
+            return self._number(left, depth, int(group[0]))
+        return self._category(left, depth, [int(j) for j in group])
+
+    def _leaf(self, broken: bool) -> int:
+        self.nodes.append((-1, 0.0, 0, 0))
+        self.broken.append(broken)
+        return len(self.nodes) - 1
+
+    def _split(self, column: int, threshold: float) -> int:
+        self.nodes.append((self.begin + column, threshold, 0, 0))
+        self.broken.append(False)
+        return len(self.nodes) - 1
+
+    def _link(self, node: int, left: int, right: int) -> int:
+        column, threshold, _, _ = self.nodes[node]
+        self.nodes[node] = (column, threshold, left, right)
+        return node
+
+    def _category(self, left: np.ndarray, depth: int, group: list[int]) -> int:
+        """Ask for one level after the other."""
+        on = [j for j in group if (self.rows[left, j] > 0.25).any()]
+        if not on:
+            return self._leaf(True)
+        node = self._split(on[0], 0.25)
+        mine = self.rows[left, on[0]] > 0.25
+        off = self._category(left[~mine], depth, group) if not mine.all() else self._leaf(True)
+        return self._link(node, off, self.grow(left[mine], depth + 1))
+
+    def _number(self, left: np.ndarray, depth: int, column: int) -> int:
+        """Halve the values; what lies between two of them, or beyond, is not allowed."""
+        values = np.unique(self.rows[left, column])
+        gap = float(self.spacing[column]) / 4.0
+        # Neighbours that lead to the same rows of what follows are asked about as one.
+        rest = [j for group in self.order[depth + 1 :] for j in group]
+        keys = [self.rows[left[self.rows[left, column] == v]][:, rest].tobytes() for v in values]
+        runs: list[tuple[float, float, np.ndarray]] = []
+        for value, key, before in zip(values, keys, [b"", *keys[:-1]], strict=True):
+            mine = left[self.rows[left, column] == value]
+            if runs and key == before and value - runs[-1][1] <= 4.5 * gap:
+                runs[-1] = (runs[-1][0], float(value), mine)
+            else:
+                runs.append((float(value), float(value), mine))
+        return self._halved(runs, column, depth, -np.inf, np.inf, gap)
+
+    def _halved(
+        self, runs: list[tuple[float, float, np.ndarray]], column: int, depth: int, low: float, high: float, gap: float
+    ) -> int:
+        """The tree over runs of values between two ends that were asked about already."""
+        if len(runs) > 1:
+            half = len(runs) // 2
+            between = runs[half - 1][1] + gap
+            node = self._split(column, between)
+            first = self._halved(runs[:half], column, depth, low, between, gap)
+            return self._link(node, first, self._halved(runs[half:], column, depth, between, high, gap))
+        begin, end, rows = runs[0]
+        # Up to the value before there is nothing to ask about.
+        if low < begin - 3.5 * gap:
+            node = self._split(column, begin - gap)
+            off = self._leaf(True)
+            return self._link(node, off, self._halved(runs, column, depth, begin - gap, high, gap))
+        if high > end + 3.5 * gap:
+            node = self._split(column, end + gap)
+            inner = self._halved(runs, column, depth, low, end + gap, gap)
+            return self._link(node, inner, self._leaf(True))
+        return self.grow(rows, depth + 1)
+
+
+Made = TypeVar("Made")
+
+
+class Recent(Generic[Made]):
+    """Keep the things that were asked for last, and at most `most` of them.
+
+    Examples
+    --------
+    >>> kept = Recent(most=2)
+    >>> [kept.get(n, lambda n=n: print("made", n) or n) for n in (1, 2, 1, 3, 1, 2)]
+    made 1
+    made 2
+    made 3
+    made 2
+    [1, 2, 1, 3, 1, 2]
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self._made: dict[Hashable, Made] = {}
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+    def get(self, key: Hashable, make: Callable[[], Made]) -> Made:
+        """Return what belongs to `key`, made now where it was not among the last ones asked for."""
+        found = self._made.pop(key) if key in self._made else make()
+        self._made[key] = found
+        while len(self._made) > self.most:
+            del self._made[next(iter(self._made))]
+        return found
+
 
 #: Nodes that the tree of one relation may have; more are a mistake of the user's.
 MOST_NODES = 4_000
@@ -89,7 +424,7 @@ def tree_of(formula: Formula, text: str) -> RelationTree:
     >>> tree.keeps(np.array([[0.9, 0.0], [0.9, 0.5], [0.5, 0.5]])).tolist()
     [True, False, True]
     """
-    grower = _Grower()
+    grower = _FormulaGrower()
     grower.grow(formula, {})
     return RelationTree.of(grower.nodes, grower.broken, text)
 
@@ -97,7 +432,7 @@ def tree_of(formula: Formula, text: str) -> RelationTree:
 Known = dict[int, tuple[float, float]]
 
 
-class _Grower:
+class _FormulaGrower:
     """Asks one question after the other until the formula is settled."""
 
     def __init__(self) -> None:

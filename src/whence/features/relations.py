@@ -14,14 +14,23 @@ import pandas as pd
 from whence.checks import listed
 from whence.errors import InputError
 from whence.features.columns import CategoryColumn, Column
-from whence.features.coordinate_relations import Relations, RelationTree
 from whence.features.derived import Derived, derived_pairs
 from whence.features.kinds import Binary
 from whence.features.number_column import NumberColumn
 from whence.features.ordered import OrderedColumn
 from whence.features.relation_exact import Statement, implied, within_range
 from whence.features.relation_text import Compared, InList, Negated, NotUnderstood, On, Parsed, Sum, Two, parse
-from whence.features.relation_trees import Among, Formula, Joined, Opposite, Within, conjuncts, tree_of
+from whence.features.relation_trees import (
+    Among,
+    Formula,
+    Joined,
+    Opposite,
+    Relations,
+    RelationTree,
+    Within,
+    conjuncts,
+    tree_of,
+)
 from whence.util.aliases import Floats
 
 __all__ = ["Observed", "bound_relations", "check_complete", "observed", "relation_texts"]

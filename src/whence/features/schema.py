@@ -17,20 +17,17 @@ from numpy.typing import NDArray
 from whence.checks import MAPPING, Rule, names_in
 from whence.errors import InputError, InputTypeError
 from whence.features.columns import CategoryColumn, Column
-from whence.features.coordinate_relations import Relations
 from whence.features.coordinates import Coordinates
 from whence.features.cyclic import Cyclic, CyclicColumn, fitted_cycle
-from whence.features.date_column import DateColumn, fitted_date
-from whence.features.dates import Date, parts_of
+from whence.features.dates import Date, DateColumn, fitted_date, parts_of
 from whence.features.derived import Derived
 from whence.features.inference import inferred, proposed_relations, suggested_cycles
 from whence.features.kinds import Categorical, Feature
 from whence.features.number_column import NumberColumn, fitted_column
 from whence.features.ordered import Ordered, OrderedColumn, fitted_order
-from whence.features.recent import Recent
+from whence.features.relation_trees import Recent, Relations
 from whence.features.relations import Observed, bound_relations, check_complete, relation_texts
-from whence.features.space import Space
-from whence.features.space_builder import Room
+from whence.features.space import Room, Space
 from whence.util.aliases import Floats
 from whence.util.frames import as_table
 

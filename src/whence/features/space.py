@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from whence.features.coordinate_relations import Relations
+from whence.features.relation_trees import Relations
 from whence.util.aliases import Floats
+from whence.weights.base import InputMap
 from whence.weights.plausibility import Isolation, Nearby
 
-__all__ = ["Few", "Part", "Space"]
+__all__ = ["Few", "Part", "Room", "Space", "settled"]
 
 
 class Part(NamedTuple):
@@ -242,3 +243,117 @@ class Few:
         if len(more) > self.most or () in barred:
             return None
         return Few(self.most - len(more), barred, self.free | more)
+
+
+class Room:
+    """Between what ends, at which levels and for what fee every coordinate may move away from `start`.
+
+    Coordinates that are `gone` are those of missing numbers, which stay missing unless they are filled in.
+    """
+
+    def __init__(self, start: Floats, gone: NDArray[np.bool_], weight: Floats) -> None:
+        self.start, self.gone, self.weight = start, gone, weight.copy()
+        self.lower, self.upper = start.copy(), start.copy()
+        self.least, self.most = np.full(start.size, -np.inf), np.full(start.size, np.inf)
+        self.levels: list[Floats | None] = [None] * start.size
+        self.fee: Floats | None = None
+
+    def numbers(self, at: NDArray[np.int64], lower: Floats, upper: Floats, levels: Mapping[int, Floats]) -> None:
+        """Numbers at these coordinates move between these ends, some of them at levels alone."""
+        self.lower[at], self.upper[at] = lower, upper
+        # What is missing stays so.
+        self.lower[self.gone], self.upper[self.gone] = self.start[self.gone], self.start[self.gone]
+        for j, values in levels.items():
+            self.levels[j] = None if self.gone[j] else values
+
+    def fill(self, j: int, lower: float, upper: float, levels: Floats | None) -> None:
+        """The missing number at coordinate `j` may be filled in, for its weight whatever it becomes."""
+        self.lower[j], self.upper[j], self.levels[j] = lower, upper, levels
+        self.fee = np.zeros(self.start.size) if self.fee is None else self.fee
+        self.start[j], self.fee[j], self.weight[j] = lower, self.weight[j], 0.0
+
+    def category(self, at: slice, allowed: Iterable[tuple[float, float, Floats | None]]) -> None:
+        """A category at these coordinates, level by level."""
+        for j, one in enumerate(allowed, start=at.start):
+            self.lower[j], self.upper[j], self.levels[j] = one
+
+    def space(
+        self,
+        more: Mapping[str, Any],
+        at: NDArray[np.int64],
+        gaps: tuple[Floats, Floats, Mapping[int, Floats]] | None,
+    ) -> Space:
+        """The space of all this and `more`; of numbers at coordinates `at` without `gaps`, the changes too small."""
+        given: dict[str, Any] = {"weight": self.weight, "ends": (self.least, self.most), "fee": self.fee, **more}
+        everywhere = Space(self.start, self.lower, self.upper, tuple(self.levels), **given)
+        if gaps is None:
+            return everywhere
+        below, above = self.start.copy(), self.start.copy()
+        below[at], above[at], left = gaps
+        below[self.gone], above[self.gone] = self.start[self.gone], self.start[self.gone]
+        for j, values in left.items():
+            self.levels[j] = self.levels[j] if self.gone[j] else values
+        levels = tuple(self.levels)
+        return Space(self.start, self.lower, self.upper, levels, **given, gap=(below, above), everywhere=everywhere)
+
+
+def settled(
+    space: Space, inputs: InputMap, column: NDArray[np.int64], last: Floats, below: Floats, beyond: Floats
+) -> tuple[Floats, Floats]:
+    """The ends of every turn, those settled on which a number of the question lies, to its coordinate's last digit.
+
+    Two numbers of the user may have one coordinate, and a threshold lie between them: 0 and the smallest number above
+    it, for instance, once something was added to both. What counts then is which of them the question names.
+
+    Parameters
+    ----------
+    column : ndarray
+        The estimator's column of each turn.
+    last : ndarray
+        The last number before it, in the estimator's units.
+    below, beyond : ndarray
+        The last coordinate before it and the first beyond it, as ``InputMap.turns`` gives them.
+    """
+    between = np.nextafter(below, np.inf)
+    at = inputs.coordinate[column]
+    named = np.array([levels is not None for levels in space.levels])[at]
+    for values in (space.start, space.lower, space.upper):
+        named |= values[at] == between
+    # 0 is a number of its own for many a model, and what a context is given at its coordinate.
+    zero = -inputs.offset[column] / inputs.scale[column]
+    named |= zero == between
+    unsure = np.flatnonzero(named & (np.nextafter(between, np.inf) == beyond))
+    if not unsure.size:
+        return below, beyond
+    below, beyond = below.copy(), beyond.copy()
+    for k in unsure.tolist():
+        c = int(column[k])
+        number = _number_at(space, int(at[k]), float(between[k]), float(inputs.scale[c]), float(inputs.offset[c]))
+        if number is None:
+            continue
+        if number <= last[k]:
+            below[k] = between[k]
+        else:
+            beyond[k] = between[k]
+    return below, beyond
+
+
+def _number_at(space: Space, q: int, at: float, scale: float, offset: float) -> float | None:
+    """The number, in the user's units, that the question names at coordinate `at` of column `q`; None for none."""
+    if space.start[q] == at and space.initial is not None and not np.isnan(space.initial[q]):
+        return float(space.initial[q])
+    for end, coordinate in enumerate((space.lower[q], space.upper[q])):
+        if coordinate == at and space.ends is not None and np.isfinite(space.ends[end][q]):
+            return float(space.ends[end][q])
+    levels = space.levels[q]
+    if (0.0 - offset) / scale == at:
+        return 0.0
+    if at not in (space.lower[q], space.upper[q]) and (levels is None or at not in levels):
+        return None
+    # Such numbers are written with few digits: what is meant is the shortest one.
+    near = at * scale + offset
+    for digits in range(16):
+        short = round(near, digits)
+        if (short - offset) / scale == at:
+            return short
+    return near

@@ -14,8 +14,8 @@ from whence.errors import InternalError
 from whence.features import Schema
 from whence.models import FittedTrees
 from whence.models.base import Forecast, Link
-from whence.models.layout import Layout
 from whence.models.lines import NEARLY, FittedLine, Line, typed_like
+from whence.models.tree_arrays import Layout
 from whence.question import Answer, Question
 from whence.search.forest.forecast_search import SummedTrees, crossing
 from whence.search.split import nearest_way_round

@@ -13,9 +13,9 @@ from whence.milp.model import Linear, Model, Program, scaled
 from whence.milp.relation_rows import add_relations
 from whence.milp.solvers.base import Outcome, SolverSettings
 from whence.milp.solvers.highs import Highs
-from whence.problems._minimise import OutOfTime
 from whence.question import Answer, Question
 from whence.util.aliases import Floats, Status
+from whence.util.linear_program import OutOfTime
 from whence.weights.forecast_weights import ForecastLine
 from whence.weights.plausibility import Isolation
 

@@ -23,9 +23,9 @@ from whence.milp.solvers import SOLVERS, solver_named
 from whence.milp.solvers.base import Interrupts, Outcome, Solver, SolverSettings
 from whence.milp.solvers.highs import Highs
 from whence.milp.weighting import WAYS, Weighting
-from whence.problems._minimise import OutOfTime
 from whence.question import Answer, Limits, Progress, Question
 from whence.util.aliases import Floats, Status
+from whence.util.linear_program import OutOfTime
 from whence.weights import Weights
 from whence.weights.base import Box
 from whence.weights.plausibility import Isolation

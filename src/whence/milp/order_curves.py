@@ -22,9 +22,9 @@ from whence.claims.forecasts import OrderBeats
 from whence.milp.axes import Axis
 from whence.milp.line_program import TIGHTER, LineProgram
 from whence.milp.model import Linear, Model, Program, scaled
-from whence.problems._minimise import OutOfTime
 from whence.question import Answer, Question
 from whence.util.aliases import Floats, Status
+from whence.util.linear_program import OutOfTime
 
 __all__ = ["CurvedProgram", "hull"]
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from whence.features.coordinate_relations import Relations, RelationTree
+from whence.features.relation_trees import Relations, RelationTree
 from whence.milp.axes import Axis
 from whence.milp.model import Linear, Model
 from whence.milp.tree_program import Box, link

@@ -20,9 +20,9 @@ from whence.errors import InputError
 from whence.milp.criterion_rows import Criterion
 from whence.milp.model import Columns, Linear, Model, Row, scaled
 from whence.milp.weighting import Parts, Weighting, w_max
-from whence.problems._minimise import check_time, until
 from whence.question import Question
 from whence.util.aliases import Floats
+from whence.util.linear_program import check_time, until
 
 __all__ = ["about_set", "check_set", "linear_cost", "set_criterion"]
 

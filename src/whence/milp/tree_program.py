@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from whence.features.space import Space
-from whence.features.thresholds import settled
+from whence.features.space import Space, settled
 from whence.milp.axes import Axis, Splits, Turns, add_axes, cell_axis, floor32
 from whence.milp.model import Columns, Linear, Model, Row
 from whence.milp.weighting import Parts, Weighting, largest_in_leaves

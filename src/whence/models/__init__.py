@@ -16,7 +16,7 @@ LIBRARIES: dict[str, str] = {
     "catboost": "whence.models.catboost:CatBoostTrees",
     "quantile_forest": "whence.models.scikit_learn:PlainTrees",
     "econml": "whence.models.econml:HonestTrees",
-    "sklearn.ensemble._hist_gradient_boosting": "whence.models.histogram:HistogramTrees",
+    "sklearn.ensemble._hist_gradient_boosting": "whence.models.scikit_learn:HistogramTrees",
     "sklearn": "whence.models.scikit_learn:PlainTrees",
 }
 

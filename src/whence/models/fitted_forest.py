@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from whence.errors import InputError, InternalError
 from whence.models import FittedTrees, read
-from whence.models.layout import Layout, check_names, check_width
-from whence.models.tree_arrays import ArrayTree, RawTree
+from whence.models.tree_arrays import ArrayTree, Layout, RawTree, check_names, check_width
 from whence.util.aliases import Floats
 from whence.weights.base import SeenColumn, as_mass, as_matrix
 from whence.weights.forest import ForestWeights

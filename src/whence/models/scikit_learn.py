@@ -1,11 +1,18 @@
-"""scikit-learn's trees, and those of packages built on its forests: ``float32(x) <= threshold`` goes left."""
+"""What scikit-learn, and packages built on its forests, have fitted: trees, histogram trees and nearest neighbours.
+
+Trees send ``float32(x) <= threshold`` to the left. Those of HistGradientBoosting compare ``x <= threshold`` in float64,
+and send a category that is in a node's set to the left.
+"""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+import pandas as pd
+from joblib import parallel_config
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.ensemble import (
     AdaBoostClassifier,
     AdaBoostRegressor,
@@ -16,14 +23,15 @@ from sklearn.ensemble import (
     IsolationForest,
 )
 from sklearn.exceptions import NotFittedError as SklearnNotFittedError
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.utils.validation import check_is_fitted
 
-from whence.errors import InputError, NotFittedError
-from whence.models.base import FittedTrees, Forecast
+from whence.errors import InputError, InputTypeError, InternalError, NotFittedError
+from whence.models.base import FittedTrees, Forecast, Link
 from whence.models.tree_arrays import RawTree
 from whence.util.aliases import Floats
 
-__all__ = ["PlainTrees"]
+__all__ = ["FittedNeighbours", "HistogramTrees", "PlainTrees", "read_neighbours"]
 
 BOOSTED = (GradientBoostingRegressor, GradientBoostingClassifier)
 #: Ensembles of trees that see only some columns, or do not count alike, or learn nothing about outcomes.
@@ -142,3 +150,204 @@ def _tree(tree: Any) -> RawTree:
         np.zeros(leaf.size, dtype=np.bool_) if missing is None else np.asarray(missing).astype(np.bool_),
         np.asarray(tree.value, dtype=np.float64)[:, 0, 0],
     )
+
+
+#: Losses whose forecast is not the sum over the trees itself.
+LINKS: dict[str, Link] = {"poisson": "log", "gamma": "log", "log_loss": "logit"}
+
+
+class HistogramTrees(FittedTrees):
+    """The trees of a ``HistGradientBoostingRegressor`` or ``HistGradientBoostingClassifier``."""
+
+    single: ClassVar[bool] = False
+    kind: ClassVar[str] = "HistGradientBoosting"
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+        self.n_features = int(model.n_features_in_)
+        names = getattr(model, "feature_names_in_", None)
+        self.names = None if names is None else list(names)
+        # Columns as the trees number them: where there are categories, these come first.
+        categorical = getattr(model, "is_categorical_", None)
+        self._order = np.arange(self.n_features)
+        self.categories = {}
+        if categorical is not None and np.any(categorical):
+            encoder = getattr(model, "_preprocessor", None)
+            self._order = np.concatenate([np.flatnonzero(categorical), np.flatnonzero(~np.asarray(categorical))])
+            assert encoder is not None
+            levels = encoder.named_transformers_["encoder"].categories_
+            known = np.flatnonzero(categorical).tolist()
+            self.categories = {j: _without_missing(own) for j, own in zip(known, levels, strict=True)}
+        self._rounds = model._predictors
+        self._flat = [predictor for one in self._rounds for predictor in one]
+        self.trees = [self._tree(predictor) for predictor in self._flat]
+
+    @classmethod
+    def of(cls, fitted: Any) -> Self | None:
+        if not hasattr(fitted, "max_iter"):
+            return None
+        if not hasattr(fitted, "_predictors"):
+            raise NotFittedError(f"'fitted' must be fitted. Got an unfitted {type(fitted).__name__} instead.")
+        return cls(fitted)
+
+    def _tree(self, predictor: Any) -> RawTree:
+        nodes = predictor.nodes
+        leaf = nodes["is_leaf"].astype(bool)
+        sets = {}
+        for node in np.flatnonzero(nodes["is_categorical"].astype(bool) & ~leaf):
+            words = predictor.raw_left_cat_bitsets[int(nodes["bitset_idx"][node])]
+            sets[int(node)] = frozenset(
+                32 * w + b for w, word in enumerate(words) for b in range(32) if int(word) >> b & 1
+            )
+        return RawTree(
+            np.where(leaf, -1, self._order[nodes["feature_idx"]]),
+            nodes["num_threshold"].astype(np.float64),
+            np.where(leaf, -1, nodes["left"].astype(np.int64)),
+            np.where(leaf, -1, nodes["right"].astype(np.int64)),
+            nodes["missing_go_to_left"].astype(bool),
+            nodes["value"].astype(np.float64),
+            sets,
+        )
+
+    def leaves(self, X: Floats) -> NDArray[np.int64]:
+        """By the arrays of its trees, as it has no method for it; their values are held against its own."""
+        found = np.column_stack([tree.apply(X) for tree in self.trees])
+        own = self._sums(X)
+        read = np.zeros_like(own)
+        for t, tree in enumerate(self.trees):
+            read[:, t % own.shape[1]] += tree.value[found[:, t]]
+        if not np.allclose(read, own, rtol=1e-9, atol=1e-9 * (1.0 + np.abs(own).max(initial=0.0))):
+            raise InternalError("The leaves read from a HistGradientBoosting model are not those that it uses.")
+        return found
+
+    def _sums(self, X: Floats) -> Floats:
+        """What the trees add up to by the model itself, without its offset."""
+        raw = np.asarray(self.model._raw_predict(self.table(X)), dtype=np.float64).reshape(len(X), -1)
+        found: Floats = raw - np.asarray(self.model._baseline_prediction, dtype=np.float64).reshape(1, -1)
+        return found
+
+    def labels(self) -> list[Any]:
+        outputs = len(self._rounds[0]) if self._rounds else 1
+        return [] if outputs == 1 else list(self.model.classes_)
+
+    def forecast(self, label: Any = None) -> Forecast:
+        outputs = max(1, len(self.labels()))
+        k = 0 if label is None else self.labels().index(label)
+        own = list(range(k, len(self.trees), outputs))
+        base = float(np.asarray(self.model._baseline_prediction, dtype=np.float64).ravel()[k])
+        link: Link = "identity" if label is not None else LINKS.get(str(self.model.loss), "identity")
+        return Forecast(own, [self.trees[t].value for t in own], base, link)
+
+    def predicted(self, X: Floats, label: Any = None) -> Floats:
+        table = self.table(X)
+        if label is not None:
+            scores = np.asarray(self.model.decision_function(table), dtype=np.float64)
+            return scores[:, self.labels().index(label)]
+        if hasattr(self.model, "predict_proba"):
+            return np.asarray(self.model.predict_proba(table), dtype=np.float64)[:, 1]
+        return np.asarray(self.model.predict(table), dtype=np.float64)
+
+
+def _without_missing(levels: Any) -> list[Any]:
+    """Categories in the order of their codes; a missing one, always the last, has no code among them."""
+    found = list(levels)
+    if found and isinstance(found[-1], float) and np.isnan(found[-1]):
+        raise InputError(
+            "'fitted' must not have met missing categories; give them a name of their own. Got NaN among them.",
+            parameter="fitted",
+        )
+    return found
+
+
+#: By this many roundings of the largest square a squared distance may be off that subtracts squares from each other.
+SQUARES = 4.0
+
+
+class FittedNeighbours(NamedTuple):
+    """What is known of such a model: how many neighbours it has, by what metric, the rows it was fitted on, and what
+    neighbours count by.
+    """
+
+    k: int
+    metric: Any
+    points: Floats
+    weights: str
+
+
+def read_neighbours(fitted: Any) -> FittedNeighbours:
+    """What a fitted KNeighborsRegressor or KNeighborsClassifier knows; others are refused."""
+    if not isinstance(fitted, KNeighborsRegressor | KNeighborsClassifier):
+        raise InputTypeError(
+            "'fitted' must be a fitted KNeighborsRegressor or KNeighborsClassifier of scikit-learn. "
+            f"Got {type(fitted).__name__} instead.",
+            parameter="fitted",
+        )
+    try:
+        check_is_fitted(fitted)
+    except SklearnNotFittedError:
+        raise NotFittedError(f"'fitted' must be fitted. Got an unfitted {type(fitted).__name__} instead.") from None
+    counted = fitted.weights or "uniform"
+    if not isinstance(counted, str):
+        raise InputError(
+            "'fitted' must weigh neighbours alike or by their distance, weights='uniform' or 'distance'. "
+            f"Got weights={fitted.weights!r} instead.",
+            parameter="fitted",
+        )
+    if sparse.issparse(fitted._fit_X):
+        raise InputError("'fitted' must be fitted on a dense table. Got a sparse matrix instead.", parameter="fitted")
+    points = np.ascontiguousarray(fitted._fit_X, dtype=np.float64)
+    return FittedNeighbours(int(fitted.n_neighbors), _metric(fitted, points.shape[1]), points, counted)
+
+
+def _metric(fitted: Any, columns: int) -> Any:
+    """The metric of a fitted model as :class:`whence.weights.KNNWeights` takes it."""
+    name, given = fitted.effective_metric_, dict(fitted.effective_metric_params_ or {})
+    power = given.pop("p", None)
+    if name in ("minkowski", "p") and given.get("w") is None and power in (1, 2):
+        name = {1: "manhattan", 2: "euclidean"}[int(power)]
+    if name in ("manhattan", "l1", "cityblock"):
+        return "l1"
+    if name in ("euclidean", "l2"):
+        return "euclidean"
+    if name == "minkowski" and power == 2:
+        return np.diag(np.asarray(given["w"], dtype=np.float64))
+    if name == "seuclidean" and given.get("V") is not None:
+        return np.diag(1.0 / np.asarray(given["V"], dtype=np.float64))
+    if name == "mahalanobis" and (given.get("VI") is not None or given.get("V") is not None):
+        matrix = given["VI"] if given.get("VI") is not None else np.linalg.inv(given["V"])
+        return np.asarray(matrix, dtype=np.float64)
+    words = f"metric={fitted.metric!r}" + (f" and p={fitted.p!r}" if fitted.metric == "minkowski" else "")
+    raise InputError(
+        "'fitted' must measure distances by 'euclidean', 'manhattan', 'seuclidean' or 'mahalanobis', with the "
+        f"matrices that these need. Got {words} instead.",
+        parameter="fitted",
+    )
+
+
+def check_same_rows(remembered: Floats, given: Floats) -> None:
+    """Refuse other rows than those that the model was fitted on: it would answer with its own."""
+    if remembered.shape != given.shape or not np.array_equal(remembered, given):
+        raise InputError(
+            f"'X' must be the {remembered.shape[0]} rows and {remembered.shape[1]} columns that the fitted neighbours "
+            f"remember, in their order. Got others, of shape {given.shape}.",
+            parameter="X",
+        )
+
+
+def own_neighbours(fitted: Any, row: Floats, count: int) -> tuple[Floats, Any]:
+    """Distances and row numbers of the nearest rows to `row`, by the fitted model itself."""
+    names = getattr(fitted, "feature_names_in_", None)
+    shown: Any = row[None, :] if names is None else pd.DataFrame(row[None, :], columns=names)
+    # In a worker of a cluster scikit-learn would otherwise send this single row round the cluster.
+    with parallel_config(backend="sequential"):
+        distance, index = fitted.kneighbors(shown, n_neighbors=count)
+    return np.asarray(distance[0], dtype=np.float64), index[0]
+
+
+def own_rounding(fitted: Any, points: Floats) -> float:
+    """By how much a squared distance of the fitted model may be off, in the square of its units."""
+    own = fitted._fit_X.dtype
+    step = float(np.finfo(own).eps) if np.issubdtype(own, np.floating) else float(np.finfo(np.float64).eps)
+    if fitted._fit_method == "brute" and fitted.effective_metric_ in ("euclidean", "l2"):
+        return SQUARES * step * float((points**2).sum(axis=1).max())
+    return SQUARES * step * float((np.ptp(points, axis=0) ** 2).sum())

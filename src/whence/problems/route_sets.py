@@ -12,12 +12,12 @@ import numpy as np
 from scipy import sparse
 
 from whence.errors import InputError, SolverError
-from whence.problems._minimise import check_time
 from whence.problems._routes import NodeNames
 from whence.problems.plan_sets import PlanSet
 from whence.risk import Risk, known_tail
 from whence.util.aliases import Floats
 from whence.util.json import quoted, some, to_plain
+from whence.util.linear_program import check_time
 
 if TYPE_CHECKING:
     from whence.problems.linear import Polytope

@@ -14,13 +14,13 @@ from sklearn.base import BaseEstimator
 from whence._core import best_recourse, cutting_planes
 from whence.errors import InputError, argument_error, parameter_error
 from whence.problems import shipment as program
-from whence.problems._minimise import LinearProgram, minimise, with_tail
 from whence.problems.base import DecisionProblem, check_outcomes, check_samples, cost_unit_of
 from whence.problems.plan_forms import QuantityLimits, plan_numbers
 from whence.problems.quantity_sets import Quantities
 from whence.risk import Risk, known_tail
 from whence.util.aliases import Floats
 from whence.util.json import finite
+from whence.util.linear_program import LinearProgram, minimise, with_tail
 
 __all__ = ["Shipment", "first_stage", "recourse_costs"]
 

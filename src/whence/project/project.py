@@ -19,7 +19,6 @@ from whence.features import Schema
 from whence.features.kinds import Feature
 from whence.policy import Policy
 from whence.problems import DecisionProblem
-from whence.problems._minimise import OutOfTime, until
 from whence.problems.plan_sets import PlanSet
 from whence.project.contexts import ContextReader, is_file, json_value, read_json_file
 from whence.project.csv_files import CsvFormat, decoded, load_csv
@@ -34,6 +33,7 @@ from whence.report.extrapolation import outside
 from whence.risk import Expectation, Risk
 from whence.util.files import digest_of, project_file, read_file
 from whence.util.json import quoted
+from whence.util.linear_program import OutOfTime, until
 from whence.util.parse import number
 
 #: Rows on which a problem is tried out when a project is read, and the seconds that this may take.

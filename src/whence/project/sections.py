@@ -16,9 +16,8 @@ from whence.risk import CVaR, Expectation, Risk
 from whence.util.aliases import Kind
 from whence.util.text import nearest
 from whence.weights import DecisionForest, ForecastWeights, ForestWeights, KernelWeights, KNNWeights, Weights
-from whence.weights.distance_weights import SHARES
 from whence.weights.kernel import KERNELS
-from whence.weights.metrics import METRICS
+from whence.weights.metrics import METRICS, SHARES
 from whence.weights.refits import RefitKind
 
 DEPTH = Rule(

@@ -14,9 +14,9 @@ from typing import Protocol
 
 import numpy as np
 
-from whence.problems._minimise import OutOfTime
 from whence.question import Answer, Limits, Question
 from whence.util.aliases import Floats, Status
+from whence.util.linear_program import OutOfTime
 
 __all__ = ["Frontier", "longest", "run"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -14,7 +14,9 @@ from sklearn.base import BaseEstimator
 
 from whence.errors import InputError, NotFittedError
 from whence.util.aliases import Floats
-from whence.weights.plausibility import UsuallyNear
+
+if TYPE_CHECKING:
+    from whence.weights.plausibility import UsuallyNear
 
 __all__ = ["Box", "InputMap", "SeenColumn", "Weights", "as_mass", "as_matrix"]
 

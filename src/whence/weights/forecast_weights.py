@@ -18,8 +18,16 @@ from whence.checks import one_of, whole
 from whence.errors import InputError, InputTypeError, NotFittedError, parameter_error
 from whence.util.aliases import Floats
 from whence.weights.base import Box, InputMap, SeenColumn, Weights, as_matrix
-from whence.weights.forecasters import Forecaster, LinearForecaster, TreeForecaster, check_seen, forecaster_of
-from whence.weights.residuals import Training, cross_fitted, out_of_bag
+from whence.weights.forecasters import (
+    Forecaster,
+    LinearForecaster,
+    Training,
+    TreeForecaster,
+    check_seen,
+    cross_fitted,
+    forecaster_of,
+    out_of_bag,
+)
 from whence.weights.trees import TreeWeights
 
 __all__ = ["ForecastLine", "ForecastTrees", "ForecastWeights", "ResidualKind"]

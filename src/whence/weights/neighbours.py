@@ -18,8 +18,15 @@ from whence.checks import FLAG, whole
 from whence.errors import InputError, InternalError
 from whence.util.aliases import Floats
 from whence.weights.base import Box, InputMap, Weights, as_mass, as_matrix
-from whence.weights.distance_weights import check_shares, inverse_shares, turning, unrolled
-from whence.weights.metrics import Metric, check_metric, seen_in_coordinates
+from whence.weights.metrics import (
+    Metric,
+    check_metric,
+    check_shares,
+    inverse_shares,
+    seen_in_coordinates,
+    turning,
+    unrolled,
+)
 from whence.weights.plausibility import UsuallyNear
 
 __all__ = ["KNNWeights"]
@@ -135,7 +142,7 @@ class KNNWeights(Weights):
         >>> KNNWeights.of(KNeighborsRegressor(2).fit(X, X.ravel())).fit(X).weights([[11.0]])
         array([[0.5, 0.5, 0. ]])
         """
-        from whence.models.fitted_neighbours import read_neighbours
+        from whence.models.scikit_learn import read_neighbours
 
         found = read_neighbours(fitted)
         weights = cls(found.k, found.metric, scaled=False, weights=found.weights, gap=gap)
@@ -216,7 +223,7 @@ class KNNWeights(Weights):
         check_metric(self.metric, points.shape[1])
         check_shares(self.sharing, self.gap)
         if self.frozen is not None:
-            from whence.models.fitted_neighbours import check_same_rows, read_neighbours
+            from whence.models.scikit_learn import check_same_rows, read_neighbours
 
             check_same_rows(read_neighbours(self.frozen).points, points)
         mass = as_mass(sample_weight, n)
@@ -305,7 +312,7 @@ class KNNWeights(Weights):
         """Refuse a model that was given fitted and whose own distances are too inexact to tell neighbours apart."""
         if self.frozen is None or not self.metric_.squared:
             return
-        from whence.models.fitted_neighbours import own_rounding
+        from whence.models.scikit_learn import own_rounding
 
         off = own_rounding(self.frozen, self.points_) / self.metric_.unit**2
         if off * 1e3 > separation:
@@ -321,7 +328,7 @@ class KNNWeights(Weights):
         if self.frozen is None:
             distance, index = self._found_afresh(row)
         else:
-            from whence.models.fitted_neighbours import own_neighbours
+            from whence.models.scikit_learn import own_neighbours
 
             distance, index = own_neighbours(self.frozen, row, self.k + 1)
             distance = distance / self.metric_.unit

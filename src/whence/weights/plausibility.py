@@ -14,7 +14,7 @@ from sklearn.ensemble import IsolationForest
 from sklearn.neighbors import NearestNeighbors
 
 from whence.util.aliases import Floats
-from whence.weights.distance_weights import short_way, unrolled
+from whence.weights.metrics import short_way, unrolled
 
 if TYPE_CHECKING:
     import pandas as pd

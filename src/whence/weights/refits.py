@@ -14,9 +14,9 @@ from sklearn.base import clone
 
 from whence import _core
 from whence.errors import InputError
-from whence.models.grown_tree import GrownTree
 from whence.util.aliases import Floats
 from whence.weights.base import Weights
+from whence.weights.decision_forest import GrownTree
 from whence.weights.trees import LeafMembers, TreeWeights, shares_of
 
 __all__ = ["Descent", "RefitKind", "Refits", "refits_of"]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.ensemble import IsolationForest
 
 from whence import _core
-from whence.features.coordinate_relations import Relations, RelationTree
+from whence.features.relation_trees import Relations, RelationTree
 from whence.question import Question
 from whence.search.forest.grid import STEP, KeptGrid
 from whence.search.forest.linear_rows import staircases
@@ -125,7 +125,6 @@ def joined(question: Question, kept: KeptGrid, families: Sequence[Family]) -> Ke
         kept.size,
         regular=kept.regular,
         mass=kept.mass,
-        whole=kept.whole,
     )
 
 

@@ -17,9 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence import _core
-from whence.features.coordinate_relations import Relations
-from whence.features.space import Space
-from whence.features.thresholds import settled
+from whence.features.relation_trees import Relations
+from whence.features.space import Space, settled
 from whence.models.tree_arrays import ArrayTree
 from whence.question import Question
 from whence.util.aliases import Floats
@@ -281,7 +280,7 @@ def weights_at(kept: KeptGrid, leaves: Ints, samples: int) -> Floats:
     places = np.arange(int(size.sum())) + np.repeat(kept.first[leaves] - np.cumsum(size) + size, size)
     among = kept.samples.ravel()[places]
     if kept.mass is None:
-        shares = np.repeat(1.0 / (leaves.size * size if kept.whole is None else np.full(size.size, size.sum())), size)
+        shares = np.repeat(1.0 / (leaves.size * size), size)
     else:
         shares = shares_of(among, size, kept.mass) / leaves.size
     return np.bincount(among, shares, minlength=samples).astype(np.float64)

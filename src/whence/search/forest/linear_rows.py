@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence import _core
-from whence.features.coordinate_relations import Relations, RelationTree
+from whence.features.relation_trees import Relations, RelationTree
 from whence.features.space import Few, Space
-from whence.problems._minimise import OutOfTime
 from whence.question import Limits, Question
 from whence.search.forest.grid import KeptGrid
 from whence.util.aliases import Floats
+from whence.util.linear_program import OutOfTime
 
 __all__ = ["Region", "nearest_under_rows", "staircases"]
 

@@ -15,13 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence._core import Axis, AxisKind, Rules
-from whence.features.coordinate_relations import Relations, RelationTree
+from whence.features.relation_trees import Relations, RelationTree
 from whence.features.space import Space
 from whence.question import Question
 from whence.util.aliases import Floats
 from whence.weights import KNNWeights
-from whence.weights.distance_weights import short_way
-from whence.weights.metrics import Scores, seen_in_coordinates
+from whence.weights.metrics import Scores, seen_in_coordinates, short_way
 
 __all__ = ["Axes", "Layout", "rules_of"]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from whence.errors import InputError
-from whence.problems._minimise import check_time, until
 from whence.question import Answer, Question
 from whence.search import driver
 from whence.search.frontier import Around
@@ -13,6 +12,7 @@ from whence.search.neighbours.neighbour_search import NOWHERE, NeighbourFrontier
 from whence.search.sets.confident_sets import confidently
 from whence.search.sets.per_plan import LISTED, OneByOne
 from whence.util.aliases import Floats
+from whence.util.linear_program import check_time, until
 
 __all__ = ["explain"]
 

@@ -22,13 +22,13 @@ from numpy.typing import NDArray
 from whence import _core
 from whence.claims.sets import Plans, about_set
 from whence.features.space import Space
-from whence.problems._minimise import OutOfTime
 from whence.question import Answer, Question
 from whence.search.forest.forest_criteria import add_plan, add_rival, confident_excess, criterion_of
 from whence.search.forest.grid import KeptGrid, grid_of, leaf_means, locate, weights_at
 from whence.search.regions.regions_confident import Refuting, looked_through
 from whence.search.sets import set_search as plan_sets
 from whence.util.aliases import Floats
+from whence.util.linear_program import OutOfTime
 
 __all__ = ["Region", "beaten_within", "region", "within_box"]
 

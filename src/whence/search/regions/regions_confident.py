@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from whence import _core
 from whence.claims.sets import Plans
-from whence.problems._minimise import OutOfTime
 from whence.question import Limits, Question
 from whence.search.forest.forest_criteria import add_plan, confident_excess
 from whence.search.forest.grid import KeptGrid, leaf_means, weights_at
 from whence.search.sets.newsvendor_candidates import likely_stock
 from whence.util.aliases import Floats
+from whence.util.linear_program import OutOfTime
 
 __all__ = ["Refuting", "looked_through"]
 

@@ -13,13 +13,13 @@ from dataclasses import replace
 import numpy as np
 
 from whence.claims.confidence import APART, rivals_there, worst_rival
-from whence.problems._minimise import OutOfTime, check_time, until
 from whence.question import Answer, Question
 from whence.search import driver
 from whence.search.driver import Frontier
 from whence.search.frontier import Around
 from whence.search.sets.per_plan import OneByOne
 from whence.util.aliases import Floats
+from whence.util.linear_program import OutOfTime, check_time, until
 
 __all__ = ["Nowhere", "confidently"]
 

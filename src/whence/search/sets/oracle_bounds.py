@@ -15,13 +15,13 @@ from typing import Any, cast
 import numpy as np
 
 from whence import _core
-from whence.problems._minimise import OutOfTime, check_time, until
 from whence.question import Question
 from whence.search.forest.forest_criteria import rival_row
 from whence.search.forest.grid import KeptGrid, cell_beyond, few_changes, leaf_means, locate, weights_at
 from whence.search.forest.linear_rows import Region, nearest_under_rows
 from whence.search.forest.proposals import Ints, past_cells
 from whence.util.aliases import Floats
+from whence.util.linear_program import OutOfTime, check_time, until
 from whence.weights import TreeWeights
 from whence.weights.trees import shares_of
 

@@ -14,7 +14,6 @@ from scipy.sparse import csr_array
 
 from whence import _core
 from whence.claims.sets import Routes, Stock
-from whence.problems._minimise import check_time, until
 from whence.question import Answer, Question
 from whence.search import driver
 from whence.search.forest.forest_criteria import distinct
@@ -26,6 +25,7 @@ from whence.search.sets.oracle_bounds import SolvedBoxes
 from whence.search.sets.potential_phase import PlanByPlan
 from whence.search.sets.warm_start import ListedBest, first_known
 from whence.util.aliases import Floats
+from whence.util.linear_program import check_time, until
 
 __all__ = ["PlanFrontier", "explain", "list_criterion", "row_of_plans"]
 

@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence import _core
-from whence.problems._minimise import OutOfTime, until
 from whence.question import Answer, Limits, Question
 from whence.search import driver
 from whence.search.forest.forest_search import ForestFrontier
 from whence.search.forest.grid import KeptGrid, locate, weights_at
 from whence.search.forest.proposals import allowed_cells, past_cells
 from whence.util.aliases import Floats
+from whence.util.linear_program import OutOfTime, until
 from whence.weights import TreeWeights
 
 __all__ = ["ListedBest", "first_known"]
