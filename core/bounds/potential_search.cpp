@@ -69,36 +69,33 @@ PotentialSearch::PotentialSearch(const Located& located, std::vector<std::vector
 
 // Begin with the whole space for every plan that is possible.
 void PotentialSearch::begin_all() {
-    heap_.clear();
     waiting_.clear();
-    diving_ = false;
     kept_numbers_ = halves_ = 0;
     for (std::size_t z = 0; z < worth_.size(); ++z) {
         if (!possible_[z]) continue;
         Waiting whole;
         whole.plan = static_cast<std::int32_t>(z);
-        heap_.push(anywhere_ ? -kInfinity : proved_, waiting_.add(std::move(whole)));
+        waiting_.push(anywhere_ ? -kInfinity : proved_, std::move(whole));
     }
 }
 
 // Look for any context, however far away.
-PotentialSearch::Slice PotentialSearch::find_any(std::int64_t budget, const Deadline& deadline) {
-    const std::int64_t first = examined_;
-    while (diving_ || !heap_.empty()) {
-        if (examined_ > first && (examined_ >= first + budget || deadline.passed())) return {false, proved_};
-        Open next = next_box();
-        examine(next.key, std::move(next.waiting), kInfinity, deadline);
-        if (distance_ < kInfinity) return {false, proved_};
-    }
-    return {false, kInfinity};
+PotentialSearch::Slice PotentialSearch::find_any(Budget& budget, const Deadline& deadline) {
+    waiting_.run(
+        budget, [] { return kInfinity; },
+        [&](const Open& next) {
+            examine(next, kInfinity, deadline);
+            return distance_ < kInfinity;
+        });
+    return {false, distance_ == kInfinity && waiting_.empty() ? kInfinity : proved_};
 }
 
 // From now on look for the nearest context, of the plans of which a box is left.
 void PotentialSearch::end_anywhere() {
     std::fill(possible_.begin(), possible_.end(), 0);
-    for (const Waiting& one : waiting_)
+    waiting_.each([&](const Waiting& one) {
         if (one.plan >= 0) possible_[static_cast<std::size_t>(one.plan)] = 1;
-    if (diving_) possible_[static_cast<std::size_t>(dive_.waiting.plan)] = 1;
+    });
     anywhere_ = false;
     begin_all();
 }
@@ -113,55 +110,37 @@ bool PotentialSearch::aim_farther(double cutoff) {
     return true;
 }
 
-double PotentialSearch::bound() const {
-    double least = heap_.empty() ? kInfinity : heap_.top().key;
-    if (diving_) least = std::min(least, dive_.key);
-    return std::max(proved_, least);
-}
-
-PotentialSearch::Slice PotentialSearch::advance(std::int64_t budget, double cutoff, const Deadline& deadline) {
+PotentialSearch::Slice PotentialSearch::advance(std::int64_t boxes, double cutoff, const Deadline& deadline) {
     if (!begun_) {
         begun_ = true;
         anywhere_ = cutoff == kInfinity;
         begin_all();
     }
+    Budget budget(std::max<std::int64_t>(1, boxes), deadline);
     if (anywhere_ && cutoff == kInfinity && distance_ == kInfinity) return find_any(budget, deadline);
     if (anywhere_) end_anywhere();
-    const std::int64_t first = examined_;
+    const auto limit = [&] { return std::min({cutoff, distance_, aim_}); };
     do {
-        while (bound() < std::min({cutoff, distance_, aim_})) {
-            // One box at least is examined, so that questions asked again and again come forward.
-            if (examined_ > first && (examined_ >= first + budget || deadline.passed())) return {false, bound()};
-            Open next = next_box();
-            examine(next.key, std::move(next.waiting), std::min({cutoff, distance_, aim_}), deadline);
-        }
+        waiting_.run(budget, limit, [&](const Open& next) {
+            examine(next, limit(), deadline);
+            return false;
+        });
+        if (bound() < limit()) return {false, bound()};
     } while (aim_farther(cutoff));
     return distance_ < cutoff ? Slice{true, distance_} : Slice{false, bound()};
 }
 
-// Go on with a dive, or take the box with the smallest bound, with which one may begin.
-PotentialSearch::Open PotentialSearch::next_box() {
-    if (diving_) {
-        diving_ = false;
-        return std::move(dive_);
-    }
-    const auto [key, place] = heap_.pop();
-    Waiting waiting = std::move(waiting_[place]);
-    waiting_[place].plan = -1;
-    waiting_.forget(place);
+void PotentialSearch::examine(const Open& next, double cutoff, const Deadline& deadline) {
+    const Waiting& waiting = next.node;
     // The first boxes of all plans come before the halves of any.
-    into_depth_ = waiting.kept != nullptr && (anywhere_ || ++halves_ % kDiveEvery == 1);
-    return {key, std::move(waiting)};
-}
-
-void PotentialSearch::examine(double key, Waiting waiting, double cutoff, const Deadline& deadline) {
+    if (!next.at_once) into_depth_ = waiting.kept != nullptr && (anywhere_ || ++halves_ % kDiveEvery == 1);
     ++examined_;
     plan_ = waiting.plan;
     if (open(waiting, cutoff)) {
         begin(waiting, cutoff);
         const bool whole = waiting.kept == nullptr;
         const double own = anywhere_ ? improve_anywhere(whole, deadline) : improve(whole, cutoff, deadline);
-        const double bound = std::max(key, own);
+        const double bound = std::max(next.key, own);
         if (bound < kInfinity) round(cutoff);
         if (whole && !anywhere_) remember();
         if (bound < std::min(cutoff, distance_) && potentials_.narrow(box_, reach_)) {
@@ -363,12 +342,11 @@ void PotentialSearch::split(double key, std::int32_t plan) {
     if (into_depth_) {
         // The half that more trees ask for.
         if (at->to_high) std::swap(low, high);
-        dive_ = {key, std::move(low)};
-        diving_ = true;
+        waiting_.push_next(key, std::move(low));
     } else {
-        heap_.push(key, waiting_.add(std::move(low)));
+        waiting_.push(key, std::move(low));
     }
-    heap_.push(key, waiting_.add(std::move(high)));
+    waiting_.push(key, std::move(high));
 }
 
 }  // namespace whence

@@ -11,15 +11,15 @@
 // ruled out at their first box, and for good.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <vector>
 
+#include "base/best_first.hpp"
 #include "base/counted.hpp"
 #include "base/deadline.hpp"
-#include "base/heap.hpp"
-#include "base/node_store.hpp"
 #include "base/numbers.hpp"
 #include "bounds/potentials.hpp"
 
@@ -38,14 +38,14 @@ public:
 
     // Search on for so many boxes or until the deadline, for contexts nearer than the cutoff. Where that is infinite,
     // and a first context is found, the slice ends: it may be the next one's cutoff.
-    Slice advance(std::int64_t budget, double cutoff, const Deadline& deadline);
+    Slice advance(std::int64_t boxes, double cutoff, const Deadline& deadline);
 
     // The nearest context found so far, and its distance: infinite where there is none.
     const Cells& cells() const { return found_; }
     double distance() const { return distance_; }
     std::int64_t examined() const { return examined_; }
     // About how much memory the boxes that wait take.
-    std::size_t bytes() const { return counted_.bytes() + heap_.bytes() + waiting_.bytes(); }
+    std::size_t bytes() const { return counted_.bytes() + waiting_.bytes(); }
 
 private:
     // What the halves of a box begin with.
@@ -63,10 +63,7 @@ private:
         std::int32_t column, cell;
         bool to_high;  // whether more trees lie above it than below
     };
-    struct Open {
-        double key;
-        Waiting waiting;
-    };
+    using Open = BestFirst<Waiting>::Open;
 
     struct Learned {
         std::vector<float> potentials;
@@ -74,14 +71,13 @@ private:
     };
 
     void begin_all();
-    Slice find_any(std::int64_t budget, const Deadline& deadline);
+    Slice find_any(Budget& budget, const Deadline& deadline);
     void end_anywhere();
     bool aim_farther(double cutoff);
     void remember();
-    double bound() const;
-    Open next_box();
+    double bound() const { return std::max(proved_, waiting_.bound()); }
 
-    void examine(double key, Waiting waiting, double cutoff, const Deadline& deadline);
+    void examine(const Open& next, double cutoff, const Deadline& deadline);
     bool open(const Waiting& waiting, double cutoff);
     double total_at(const Cells& cells);
     void look(const Cells& cells, double distance);
@@ -104,12 +100,10 @@ private:
     bool anywhere_ = false, begun_ = false;  // whether any context is looked for, however far away
     Potentials potentials_;
     Learned best_;  // what the box under way has learned, until it was ruled out
-    Heap<std::int32_t> heap_;
-    NodeStore<Waiting> waiting_;
+    BestFirst<Waiting> waiting_;
     Counted counted_;  // what they begin with
     std::int64_t examined_ = 0, halves_ = 0, kept_numbers_ = 0;
-    Open dive_ = {};                            // the box to go on with,
-    bool diving_ = false, into_depth_ = false;  // where there is one, and where its halves are gone into, too
+    bool into_depth_ = false;  // whether a half of the box under way is gone into at once
 
     // The box under way.
     std::int32_t plan_ = 0;

@@ -102,29 +102,23 @@ void KernelSearch::tighten(double by) {
     forget_met();
 }
 
-void KernelSearch::forget_met() { met_distance_ = kInfinity; }
-
-double KernelSearch::bound() const { return heap_.empty() ? kInfinity : heap_.top().key; }
-
 void KernelSearch::push(double key, Box& box, Members members) {
     if (!box.settle(space_)) return;
     key = std::max(key, box.project(space_));
-    heap_.push(key, boxes_.add(box, std::move(members)));
+    waiting_.push(key, box, std::move(members));
 }
 
 bool KernelSearch::advance(std::int64_t boxes, double cutoff, double gap, const Deadline& deadline) {
-    for (std::int64_t done = 0;; ++done) {
-        const double radius = (1.0 - gap) * std::min(cutoff, met_distance_);
-        if (bound() >= radius) return true;
-        if (done >= boxes || (done > 0 && deadline.passed())) return false;
-        const auto [key, node] = heap_.pop();
-        ++nodes_;
-        treat(key, node, radius);
-        boxes_.forget(node);
-    }
+    const auto radius = [&] { return (1.0 - gap) * std::min(cutoff, met_distance_); };
+    Budget budget(boxes, deadline);
+    waiting_.run(budget, radius, [&](const Waiting::Open& open) {
+        open.node.lay_out(whole_);
+        treat(open.key, open.node.members, radius());
+        return false;
+    });
+    nodes_ += budget.visited();
+    return bound() >= radius();
 }
-
-std::size_t KernelSearch::bytes() const { return heap_.bytes() + boxes_.bytes(space_.dimension()); }
 
 // How far a past context is from a context.
 double KernelSearch::far_at(int member, std::span<const double> context) const {
@@ -571,8 +565,7 @@ bool KernelSearch::choose(const Split& split, double least, Members members) {
 }
 
 // Examine one box: see whether its nearest context is an explanation, drop it, put it off, or split it.
-void KernelSearch::treat(double key, int node, double radius) {
-    const Members held = boxes_.load(node, whole_);
+void KernelSearch::treat(double key, const Members& held, double radius) {
     members_ = *held;
     if (changing_.limited() && !changing_.keep(whole_)) return;
     if (!space_.rules.empty() && !space_.rules.narrow(space_, whole_)) return;

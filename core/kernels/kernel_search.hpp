@@ -20,12 +20,11 @@
 #include <vector>
 
 #include "base/deadline.hpp"
-#include "base/heap.hpp"
 #include "base/simplex.hpp"
 #include "kernels/kernel_shape.hpp"
-#include "neighbours/box_store.hpp"
 #include "neighbours/changing_axes.hpp"
 #include "neighbours/neighbour_space.hpp"
+#include "neighbours/waiting_boxes.hpp"
 
 namespace whence::kernels {
 
@@ -73,21 +72,21 @@ public:
     bool advance(std::int64_t boxes, double cutoff, double gap, const Deadline& deadline);
     // Whether a context is an explanation.
     bool stands(std::span<const double> context);
-    void forget_met();
+    void forget_met() { met_distance_ = kInfinity; }
 
     // Boxes examined so far.
     std::int64_t nodes() const { return nodes_; }
     // About how much memory the boxes take.
-    std::size_t bytes() const;
+    std::size_t bytes() const { return waiting_.bytes(space_.dimension()); }
     // No explanation is nearer; infinite where none is left.
-    double bound() const;
+    double bound() const { return waiting_.bound(); }
     // The nearest explanation met so far.
     const std::vector<double>& met() const { return met_; }
     double met_distance() const { return met_distance_; }
 
 private:
-    using Boxes = neighbours::BoxStore<std::vector<int>>;
-    using Members = Boxes::Shared;  // past contexts that may count in a box
+    using Waiting = neighbours::WaitingBoxes<std::vector<int>>;
+    using Members = Waiting::Shared;  // past contexts that may count in a box
 
     // What must not be positive: a constant, and a number times the value of every past context. Of a tail, the sum at
     // the thresholds that suit the nearest context of a box, which says where to go on but proves nothing.
@@ -118,8 +117,10 @@ private:
     double row_way(double room);
     bool choose(const Split& split, double least, Members members);
     void push(double key, Box& box, Members members);
-    Members share(const std::vector<int>& members) const { return boxes_.share(members, members.size() * sizeof(int)); }
-    void treat(double key, int node, double radius);
+    Members share(const std::vector<int>& members) const {
+        return waiting_.share(members, members.size() * sizeof(int));
+    }
+    void treat(double key, const Members& held, double radius);
     void look(bool slopes);
     void refer();
     Far measure(int member);
@@ -148,8 +149,7 @@ private:
     std::vector<std::size_t> first_;  // where the entries of an axis begin
     std::size_t ranks_ = 0;
 
-    Heap<int> heap_;
-    Boxes boxes_;
+    Waiting waiting_;
     std::int64_t nodes_ = 0;
     std::vector<double> met_;
     double met_distance_;

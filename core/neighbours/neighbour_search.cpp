@@ -22,35 +22,13 @@ constexpr double kNarrow = 1e-12;
 // A leaf counts as solved once its key is its value, up to rounding.
 constexpr double kSame = 1e-12;
 
+// Members for the parts of a box.
+Waiting::Shared share(const Waiting& waiting, MemberSets sets) {
+    const std::size_t bytes = (sets.settled.capacity() + sets.open.capacity()) * sizeof(int);
+    return waiting.share(std::move(sets), bytes);
+}
+
 }  // namespace
-
-void Tree::clear() {
-    heap.clear();
-    boxes_.clear();
-}
-
-void Tree::push(double key, const Box& box, BoxStore<MemberSets>::Shared sets) {
-    std::unique_lock lock(mutex_);
-    const int node = boxes_.add(box, std::move(sets));
-    lock.unlock();
-    heap.push(key, node);
-}
-
-std::size_t Tree::bytes(int dimension) const {
-    const std::size_t waiting = heap.bytes();
-    std::lock_guard lock(mutex_);
-    return waiting + boxes_.bytes(dimension);
-}
-
-void Tree::load(int node, Examiner& examiner) const {
-    std::lock_guard lock(mutex_);
-    examiner.sets = *boxes_.load(node, examiner.box);
-}
-
-void Tree::forget(int node) {
-    std::lock_guard lock(mutex_);
-    boxes_.forget(node);
-}
 
 Found::Found(int dimension) : distance(kInfinity), context(dimension) {}
 
@@ -60,59 +38,38 @@ void Found::improve(double nearer, const std::vector<double>& other) {
     context = other;
 }
 
-NeighbourWorker::NeighbourWorker(const Space& space, const Criterion& criterion, Tree& tree, const FewChanges* few)
+NeighbourWorker::NeighbourWorker(const Space& space, const Criterion& criterion, Waiting& waiting,
+                                 const FewChanges* few)
     : candidate(space.dimension()),
       met(space.dimension()),
       examiner(space),
       leaf(space),
       space_(space),
       criterion_(criterion),
-      tree_(tree),
+      waiting_(waiting),
       changing_(space, few),
       solution_(space.axes.size()) {}
 
-void NeighbourWorker::work(std::atomic<std::int64_t>& left, double radius, const Allowance& allowance) {
-    while (--left >= 0) {
-        const auto entry = tree_.heap.take(radius);
-        if (!entry) break;
-        const bool solved = treat(*entry, radius, allowance);
-        tree_.heap.done();
-        if (solved || allowance.pause.passed()) {
-            tree_.heap.close();
-            return;
-        }
-    }
-    ++left;
-    // Nobody waits for boxes that may not be examined.
-    tree_.heap.close();
-}
-
-// Examine one box; whether it is solved, and no box that waits is nearer.
-bool NeighbourWorker::treat(Tree::Entry entry, double radius, const Allowance& allowance) {
-    const auto [key, node] = entry;
-    tree_.load(node, examiner);
-    if (changing_.limited() && !changing_.keep(examiner.box)) {
-        tree_.forget(node);
-        return false;
-    }
+bool NeighbourWorker::examine(Waiting::Open& next, double radius, const Allowance& allowance) {
+    next.node.lay_out(examiner.box);
+    examiner.sets = *next.node.members;
+    if (changing_.limited() && !changing_.keep(examiner.box)) return false;
     const Verdict verdict = examiner.examine(criterion_, radius);
     const bool undecided = verdict == Verdict::split || verdict == Verdict::leaf;
     const int axis = changing_.limited() && undecided ? changing_.undecided(examiner.box, examiner.split.axis) : -1;
     if (axis >= 0) {
-        tree_.forget(node);
-        add_choices(axis, std::max(key, examiner.distance), radius);
+        add_choices(axis, std::max(next.key, examiner.distance), radius);
         return false;
     }
     const auto [best, open] = solve(verdict, radius, allowance);
-    const double value = std::max(key, examiner.distance + std::min(best, open));
+    const double value = std::max(next.key, examiner.distance + std::min(best, open));
     met.improve(examiner.distance + best, solution_);
     if (best <= open && value < radius) {
-        tree_.heap.push(value, node);
-        if (tree_.heap.nearer_than(value - kSame)) return false;
+        waiting_.push(value, std::move(next.node));
+        if (waiting_.nearer_than(value - kSame)) return false;
         candidate.improve(value, solution_);
         return true;
     }
-    tree_.forget(node);
     if (open < best && value < radius) add_parts(value, radius);
     return false;
 }
@@ -121,12 +78,12 @@ bool NeighbourWorker::treat(Tree::Entry entry, double radius, const Allowance& a
 void NeighbourWorker::add_choices(int axis, double least, double radius) {
     if (least >= radius) return;
     Box& box = examiner.box;
-    const auto sets = tree_.share(examiner.sets);
+    const auto sets = share(waiting_, examiner.sets);
     box.charged[axis] = 1;
-    tree_.push(least, box, sets);
+    waiting_.push(least, box, sets);
     box.charged[axis] = 0;
     box.low[axis] = box.high[axis] = space_.axes[axis].start;
-    tree_.push(least, box, sets);
+    waiting_.push(least, box, sets);
 }
 
 bool NeighbourWorker::categories_decided() const {
@@ -164,12 +121,12 @@ void NeighbourWorker::add_parts(double least, double radius) {
     if (criterion_.by_nearness() && box.narrower_than(kNarrow)) return;
     const Split split = examiner.split.axis >= 0 ? examiner.split : halves(space_, box);
     const double low = box.low[split.axis], high = box.high[split.axis];
-    const auto sets = tree_.share(examiner.sets);
+    const auto sets = share(waiting_, examiner.sets);
     const auto add = [&](double from, double to) {
         box.low[split.axis] = from;
         box.high[split.axis] = to;
         const double key = std::max(least, box.project(space_));
-        if (key < radius) tree_.push(key, box, sets);
+        if (key < radius) waiting_.push(key, box, sets);
     };
     add(low, split.below);
     add(split.above, high);
@@ -188,7 +145,7 @@ NeighbourSearch::NeighbourSearch(Space space, std::unique_ptr<Criterion> criteri
         for (int j = 0; j < space_.dimension(); ++j) columns_[j * space_.base.size() + i] = row[j];
     }
     criterion_->attach(space_);
-    workers_.push_back(std::make_unique<NeighbourWorker>(space_, *criterion_, tree_, few_.get()));
+    workers_.push_back(std::make_unique<NeighbourWorker>(space_, *criterion_, waiting_, few_.get()));
     restart();
 }
 
@@ -202,34 +159,36 @@ void NeighbourSearch::restart() {
     MemberSets sets;
     sets.open.resize(space_.size());
     std::iota(sets.open.begin(), sets.open.end(), 0);
-    tree_.clear();
-    tree_.push(0.0, whole, tree_.share(std::move(sets)));
+    waiting_.clear();
+    waiting_.push(0.0, whole, share(waiting_, std::move(sets)));
     nodes_ = 0;
 }
 
-double NeighbourSearch::bound() const { return tree_.heap.empty() ? kInfinity : tree_.heap.nearest(); }
-
-void NeighbourSearch::forget_met() { met_.distance = kInfinity; }
-
 Progress NeighbourSearch::advance(std::int64_t boxes, double radius, int threads, const Allowance& allowance) {
-    const std::int64_t began_at = nodes_, stop_at = nodes_ + boxes;
+    Budget budget(boxes, allowance.pause);
+    const std::int64_t before = nodes_;
     // Such a criterion remembers the box that it looks at.
     if (criterion_->by_nearness()) threads = 1;
     while (bound() < radius) {
-        if (nodes_ >= stop_at || (nodes_ > began_at && allowance.pause.passed())) return Progress::spent;
-        if (work(stop_at - nodes_, radius, threads, allowance)) return Progress::candidate;
+        if (budget.spent()) return Progress::spent;
+        const bool solved = work(budget, radius, threads, allowance);
+        nodes_ = before + budget.visited();
+        if (solved) return Progress::candidate;
     }
     return Progress::exhausted;
 }
 
-// Let all threads work once, for about so many boxes; whether the nearest box that is left was solved.
-bool NeighbourSearch::work(std::int64_t boxes, double radius, int threads, const Allowance& allowance) {
+// Let all threads work once; whether the nearest box that is left was solved.
+bool NeighbourSearch::work(Budget& budget, double radius, int threads, const Allowance& allowance) {
     while (static_cast<int>(workers_.size()) < threads)
-        workers_.push_back(std::make_unique<NeighbourWorker>(space_, *criterion_, tree_, few_.get()));
-    std::atomic<std::int64_t> left = boxes;
-    tree_.heap.open();
-    work_together(threads, [&](int i) { workers_[i]->work(left, radius, allowance); }, [&] { tree_.heap.close(); });
-    nodes_ += boxes - left;
+        workers_.push_back(std::make_unique<NeighbourWorker>(space_, *criterion_, waiting_, few_.get()));
+    waiting_.open();
+    const auto one = [&](int i) {
+        waiting_.work(
+            budget, [&] { return radius; },
+            [&](Waiting::Open& open) { return workers_[i]->examine(open, radius, allowance); });
+    };
+    work_together(threads, one, [&] { waiting_.close(); });
     Found nearest(space_.dimension());
     for (const auto& worker : workers_) {
         met_.improve(worker->met.distance, worker->met.context);

@@ -1,49 +1,24 @@
 // The exact nearest explanation of a nearest-neighbour policy: best-first over boxes of contexts.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <vector>
 
+#include "base/best_first.hpp"
 #include "base/deadline.hpp"
-#include "base/shared_heap.hpp"
 #include "forest/few_changes.hpp"
-#include "neighbours/box_store.hpp"
 #include "neighbours/changing_axes.hpp"
 #include "neighbours/neighbour_box.hpp"
 #include "neighbours/neighbour_criterion.hpp"
 #include "neighbours/neighbour_leaf.hpp"
 #include "neighbours/neighbour_space.hpp"
+#include "neighbours/waiting_boxes.hpp"
 
 namespace whence::neighbours {
 
-// Boxes still to be examined, nearest first, for all threads of a search.
-class Tree {
-public:
-    using Entry = SharedHeap<int>::Entry;
-
-    SharedHeap<int> heap;
-
-    void clear();
-    void push(double key, const Box& box, BoxStore<MemberSets>::Shared sets);
-    // The members of a box, for its parts.
-    BoxStore<MemberSets>::Shared share(MemberSets sets) const {
-        const std::size_t bytes = (sets.settled.capacity() + sets.open.capacity()) * sizeof(int);
-        return boxes_.share(std::move(sets), bytes);
-    }
-    // About how much memory the boxes take.
-    std::size_t bytes(int dimension) const;
-    // Copy a box that was taken from the heap, and its members; it keeps its place until it is forgotten.
-    void load(int node, Examiner& examiner) const;
-    void forget(int node);
-
-private:
-    BoxStore<MemberSets> boxes_;
-    mutable std::mutex mutex_;
-};
+using Waiting = WaitingBoxes<MemberSets>;
 
 // A context, and its distance; infinite where there is none.
 struct Found {
@@ -65,19 +40,17 @@ struct Allowance {
 // One thread of the search.
 class NeighbourWorker {
 public:
-    NeighbourWorker(const Space& space, const Criterion& criterion, Tree& tree, const FewChanges* few);
+    NeighbourWorker(const Space& space, const Criterion& criterion, Waiting& waiting, const FewChanges* few);
 
-    // Examine the nearest boxes until none of the `left` ones is left to all threads, nothing nearer than `radius` is
-    // there, it is time to pause, or one is solved and no other that waits is nearer: that is a candidate.
-    // Explanations met on the way go to `met`.
-    void work(std::atomic<std::int64_t>& left, double radius, const Allowance& allowance);
+    // Examine a box; whether it is solved and no other that waits is nearer: that is a candidate. Explanations met on
+    // the way go to `met`.
+    bool examine(Waiting::Open& open, double radius, const Allowance& allowance);
 
     Found candidate, met;
     Examiner examiner;
     LeafSolver leaf;
 
 private:
-    bool treat(Tree::Entry entry, double radius, const Allowance& allowance);
     bool categories_decided() const;
     LeafSolver::Outcome solve(Verdict verdict, double radius, const Allowance& allowance);
     void add_parts(double least, double radius);
@@ -85,7 +58,7 @@ private:
 
     const Space& space_;
     const Criterion& criterion_;
-    Tree& tree_;
+    Waiting& waiting_;
     ChangingAxes changing_;
     std::vector<double> solution_;  // nearest explanation of the box under way
 };
@@ -115,25 +88,25 @@ public:
     // Whether a context is an explanation.
     bool stands(std::span<const double> context);
     // Forget the explanation that was met.
-    void forget_met();
+    void forget_met() { met_.distance = kInfinity; }
 
     // Boxes examined since the last restart.
     std::int64_t nodes() const { return nodes_; }
-    std::size_t bytes() const { return tree_.bytes(space_.dimension()); }
+    std::size_t bytes() const { return waiting_.bytes(space_.dimension()); }
     // Distance of the nearest box left; infinite for none.
-    double bound() const;
+    double bound() const { return waiting_.bound(); }
     // The last candidate, and the nearest explanation met on the way, without proof.
     const std::vector<double>& candidate() const { return candidate_; }
     const std::vector<double>& met() const { return met_.context; }
     double met_distance() const { return met_.distance; }
 
 private:
-    bool work(std::int64_t boxes, double radius, int threads, const Allowance& allowance);
+    bool work(Budget& budget, double radius, int threads, const Allowance& allowance);
 
     Space space_;
     std::unique_ptr<Criterion> criterion_;
     std::unique_ptr<const FewChanges> few_;
-    Tree tree_;
+    Waiting waiting_;
     std::vector<std::unique_ptr<NeighbourWorker>> workers_;
     std::vector<double> candidate_;
     Found met_;
