@@ -9,7 +9,7 @@ import typer
 from paper.command import reproduce
 from paper.page import serve
 from whence import WhenceError
-from whence.cli.exits import BAD_INPUT
+from whence.cli.screen import BAD_INPUT
 
 app = typer.Typer(
     name="paper",

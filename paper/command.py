@@ -16,7 +16,8 @@ from paper.catalogue import registry
 from paper.experiment import Family, Label, Setup
 from paper.output import print_outcome, summarise, write_outcome
 from paper.runner import Outcome, run
-from whence.cli.exits import STOPPED, interrupted
+from whence.cli import STOPPED
+from whence.cli.screen import interrupted
 from whence.errors import InputError, MissingDataError
 
 __all__ = ["reproduce", "reproduce_labels"]

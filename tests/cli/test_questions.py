@@ -14,9 +14,9 @@ from tests.project.samples import PROJECT, SAMPLE
 from typer.testing import CliRunner
 
 from whence.cli import root
-from whence.cli.batch import batch
 from whence.cli.explain import explain
-from whence.cli.question_options import QuestionOptions
+from whence.cli.many_rows import batch
+from whence.cli.options import QuestionOptions
 from whence.errors import InputError
 from whence.project import Project
 

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 import whence
 from whence import cli
 from whence.cli import root
-from whence.cli.question_options import complete_features
+from whence.cli.options import complete_features
 from whence.errors import InputError
 
 
@@ -68,7 +68,7 @@ def test_errors_become_exit_codes(
     def fail(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr("whence.cli.demo._make_folder", fail)
+    monkeypatch.setattr("whence.cli.projects._make_folder", fail)
     monkeypatch.setattr(sys, "argv", ["whence", "demo"])
     with pytest.raises(SystemExit) as ended:
         cli.main()

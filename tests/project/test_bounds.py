@@ -6,7 +6,7 @@ import pytest
 
 from whence.errors import InputError
 from whence.project import Project
-from whence.project.contexts import read_bounds
+from whence.project.typed_questions import read_bounds
 
 
 def test_bounds_that_are_read(project: Project) -> None:

@@ -16,8 +16,8 @@ from tests.project.samples import PROJECT, csv_text, days, write_city, write_pro
 from whence.errors import InputError
 from whence.project import Project, findings
 from whence.project.batches import read_questions
-from whence.project.contexts import read_bounds
 from whence.project.starter import starter
+from whence.project.typed_questions import read_bounds
 
 FUZZ = examples(15, 40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 

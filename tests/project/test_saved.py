@@ -12,7 +12,7 @@ from tests.project.samples import PROJECT, csv_text, days, write_project
 
 from whence.errors import InputError
 from whence.project import Project
-from whence.project.saved import load_policy, save_policy
+from whence.project.project import load_policy, save_policy
 
 
 def test_there_and_back(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from whence.project.source import Source
+from whence.project.findings import Source
 
 
 def test_lines_of_keys() -> None:

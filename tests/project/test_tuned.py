@@ -13,7 +13,7 @@ from tests.project.samples import PROJECT, write_project
 
 from whence.errors import InputError
 from whence.project import Project
-from whence.project.tuned import settings_of, with_weights, write_weights
+from whence.project.sections import settings_of, with_weights, write_weights
 from whence.weights import ForestWeights, KernelWeights, KNNWeights
 
 FOREST = ForestWeights(n_trees=60, max_depth=None, max_features=0.5, min_samples_leaf=5, random_state=3)

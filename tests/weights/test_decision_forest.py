@@ -19,7 +19,7 @@ from tests.soaking import decision_case, disagreement
 import whence as wh
 from whence.errors import InputError, InputTypeError
 from whence.project import Project
-from whence.project.saved import load_policy, save_policy
+from whence.project.project import load_policy, save_policy
 from whence.risk import Risk
 from whence.weights.decision_forest import plan_values, random_parts
 

@@ -8,9 +8,10 @@ import signal
 import sys
 from types import FrameType
 
-from whence.cli.exits import STOPPED
+__all__ = ["STOPPED", "main"]
 
-__all__ = ["main"]
+#: The exit code after Ctrl-C, as shells have it: 128 and the number of the signal.
+STOPPED = 130
 
 
 def main() -> None:

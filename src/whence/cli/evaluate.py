@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 from sklearn.model_selection import TimeSeriesSplit
 
-from whence.cli.options import JsonOption, ProjectArgument
+from whence.cli.options import JobsOption, JsonOption, ProjectArgument, check_jobs, check_target
 from whence.cli.screen import console, counting, note, print_json, print_text, waiting
 from whence.errors import InputError
 from whence.evaluation import Evaluation
@@ -18,7 +18,7 @@ from whence.evaluation import evaluate as evaluated
 from whence.evaluation.tuning import Tuning
 from whence.evaluation.tuning import tune as tuned
 from whence.project import Project
-from whence.project.tuned import settings_of, write_weights
+from whence.project.sections import settings_of, write_weights
 from whence.report.numbers import plain, share
 from whence.util.json import to_plain
 
@@ -27,7 +27,6 @@ TimeOption = Annotated[
     bool,
     typer.Option("--time", help="The rows follow each other in time: judge by later rows than those learned from."),
 ]
-JobsOption = Annotated[int, typer.Option("--jobs", "-j", help="Processes; -1 for as many as there are cores.")]
 RowsOption = Annotated[
     int | None, typer.Option(min=1, metavar="ROWS", help="Hold out at most this many rows in all, drawn at random.")
 ]
@@ -60,8 +59,7 @@ def evaluate(
       whence evaluate whence.toml --plot costs.png --json
     """
     ready = _opened(project, jobs)
-    if plot is not None and (plot.is_dir() or not plot.parent.is_dir()):
-        raise InputError(f"'--plot' must be a file in a folder that exists. Got {str(plot)!r} instead.")
+    check_target("'--plot'", plot)
     if plot is not None and plot.suffix.lower() not in DRAWN:
         raise InputError(f"'--plot' must end in {', '.join(DRAWN[:-1])} or {DRAWN[-1]}. Got {plot.name!r} instead.")
     with counting("Evaluating", None, 0) as show:
@@ -148,8 +146,7 @@ def tune(
 
 
 def _opened(path: Path, jobs: int) -> Project:
-    if jobs == 0:
-        raise InputError("'--jobs' must be a whole number other than 0. Got 0 instead.")
+    check_jobs(jobs)
     with waiting(f"Reading {path.name} ..."):
         ready = Project.load(path)
     for warning in ready.warnings:

@@ -1,27 +1,40 @@
-"""`whence explain`: why not another plan?"""
+"""`whence explain` and `whence decide`: why not another plan, and which plan at all."""
 
 from __future__ import annotations
 
+import json
 import math
 import time
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
 
-from whence.cli import options
-from whence.cli.exits import STOPPED, exit_code
-from whence.cli.question_options import QuestionOptions, asking
-from whence.cli.screen import note, print_json, print_text, searching, waiting
-from whence.errors import InputError
+from whence.cli import STOPPED
+from whence.cli.options import (
+    ContextOption,
+    JsonOption,
+    PolicyOption,
+    ProjectArgument,
+    QuestionOptions,
+    ReportOption,
+    asking,
+    check_target,
+    open_project,
+    read_context,
+)
+from whence.cli.screen import console, exit_code, note, print_json, print_text, searching, waiting
 from whence.evaluation.evaluating import judged
 from whence.explain.explanation import Explanation
 from whence.explain.robust import HOLDS, why_not_refitted
+from whence.problems.base import cost_unit_of
 from whence.problems.plan_sets import PlanSet
 from whence.project import Project
 from whence.question import Progress
+from whence.report.numbers import plain, value, with_unit
 from whence.report.reliance import followed
 from whence.report.words import wrapped
+from whence.util.json import to_plain
 
 #: Seconds, after the nearest answer about a set, for one that holds in refits, where neither that nor a time limit was
 #: asked for.
@@ -43,8 +56,8 @@ InsteadOption = Annotated[
 
 @asking
 def explain(
-    project: options.ProjectArgument,
-    context: options.ContextOption,
+    project: ProjectArgument,
+    context: ContextOption,
     instead: InsteadOption = None,
     decision: Annotated[
         str | None,
@@ -56,11 +69,9 @@ def explain(
         int | None,
         typer.Option(min=1, max=256, help="Threads that search together; 1 unless the project says otherwise."),
     ] = None,
-    report: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write an HTML report here.", show_default=False)
-    ] = None,
-    policy: options.PolicyOption = None,
-    as_json: options.JsonOption = False,
+    report: ReportOption = None,
+    policy: PolicyOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Explain: the nearest context in which your plan, or some plan of a set, would have been better.
 
@@ -81,17 +92,14 @@ def explain(
       whence explain whence.toml -c 12 -i row:40 --margin 5% --holds 0.95
       whence explain whence.toml -c 12 -i row:40 --max-changes 1
     """
-    if report is not None and (report.is_dir() or not report.parent.is_dir()):
-        raise InputError(f"'--report' must be a file in a folder that exists. Got {str(report)!r} instead.")
-    ready = options.open_project(project, policy)
+    check_target("'--report'", report)
+    ready = open_project(project, policy)
     arguments = asked.arguments(ready)
     if threads is not None:
         arguments["threads"] = threads
     if decision is not None:
         arguments["decision"] = ready.plan(decision)
-    given, plan = ready.context(context), ready.plan_asked(instead)
-    for sentence in ready.outside(given):
-        note(sentence)
+    given, plan = read_context(ready, context), ready.plan_asked(instead)
     told = _Told(as_json)
     wanted = arguments["holds"]
     unknown = "" if asked.no_holds else _set_holds(ready, arguments)
@@ -167,3 +175,41 @@ class _Told:
             print_text(text)
         if unknown and why.found:
             print_text(unknown)
+
+
+def decide(
+    project: ProjectArgument, context: ContextOption, policy: PolicyOption = None, as_json: JsonOption = False
+) -> None:
+    """Decide: the plan for one context, and what it costs.
+
+    [bold]Examples[/bold]
+
+      whence decide whence.toml --context 12
+      whence decide whence.toml -c "temperature=7, rain=no, ..."
+      whence decide whence.toml -c 12 -c temperature=20 --json
+    """
+    ready = open_project(project, policy)
+    given = read_context(ready, context)
+    fitted = ready.fitted()
+    made = fitted.decision(given)
+    unit = cost_unit_of(fitted.problem)
+    text = fitted.problem.describe(made.plan, fitted.outcome_names_)
+    risk = fitted.risk_.name
+    if as_json:
+        answer = {
+            "context": to_plain(given),
+            "plan": fitted.problem.to_plain(made.plan),
+            "parts": fitted.problem.parts(fitted.outcome_names_),
+            "text": text,
+            "risk": risk,
+            "cost": to_plain(made.cost),
+            **({"cost_unit": unit} if unit else {}),
+        }
+        print_json(json.dumps(answer, ensure_ascii=False, indent=2))
+        return
+    screen, schema = console(), fitted.schema_
+    kinds, values = schema.kinds(), schema.feature_values(given)
+    where = ", ".join(f"{name} {value(values[name], kinds[name], schema.unit(name))}" for name in values)
+    screen.print(f"[bold]Context[/bold]   {escape(where)}")
+    screen.print(f"[bold]Decision[/bold]  {escape(text)}")
+    screen.print(f"[bold]Cost[/bold]      {escape(with_unit(plain(made.cost), unit))} ({escape(risk)})")

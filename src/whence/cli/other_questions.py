@@ -1,4 +1,4 @@
-"""`whence front`, `menu`, `reasons` and `compare`: other questions about the same decisions."""
+"""`whence front`, `menu`, `reasons`, `compare` and `forecast`: other questions about the same decisions."""
 
 from __future__ import annotations
 
@@ -11,35 +11,53 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from whence.cli import options
-from whence.cli.exits import FOUND, NONE, STOPPED, TIME_LIMIT
+from whence.cli import STOPPED
 from whence.cli.explain import InsteadOption
-from whence.cli.question_options import QuestionOptions, asking
-from whence.cli.screen import note, print_json, print_text, searching, waiting
+from whence.cli.options import (
+    ContextOption,
+    JsonOption,
+    PolicyOption,
+    ProjectArgument,
+    QuestionOptions,
+    ReportOption,
+    asking,
+    check_target,
+    open_project,
+    read_context,
+)
+from whence.cli.screen import (
+    FOUND,
+    NONE,
+    TIME_LIMIT,
+    exit_code,
+    note,
+    print_json,
+    print_text,
+    searching,
+    waiting,
+)
 from whence.errors import InputError
+from whence.forecasts.explainer import Ensemble
 from whence.project import Project
 from whence.questions.front import Front
 from whence.questions.menu import Menu
 from whence.questions.reasons import Reasons
 from whence.questions.result import Told
 from whence.questions.series import SINGLE
-
-ReportOption = Annotated[
-    Path | None, typer.Option("--report", metavar="FILE", help="Write an HTML report here.", show_default=False)
-]
+from whence.util.text import number
 
 
 @dataclass(kw_only=True)
 class _Asked:
     """What these commands share: what is asked about, in which context, and where the answer goes."""
 
-    project: options.ProjectArgument
-    context: options.ContextOption
+    project: ProjectArgument
+    context: ContextOption
     instead: InsteadOption = None
     asked: QuestionOptions
     report: ReportOption = None
-    policy: options.PolicyOption = None
-    as_json: options.JsonOption = False
+    policy: PolicyOption = None
+    as_json: JsonOption = False
 
     def __post_init__(self) -> None:
         #: Whether Ctrl-C has ended the search.
@@ -52,9 +70,7 @@ class _Asked:
         # A project may say of single explanations what nobody has asked for here.
         for name in SINGLE:
             more.pop(name, None)
-        given, plan = ready.context(self.context), ready.plan_asked(self.instead)
-        for sentence in ready.outside(given):
-            note(sentence)
+        given, plan = read_context(ready, self.context), ready.plan_asked(self.instead)
         with searching(more["time_limit"]) as search:
             found = getattr(ready.fitted(), question)(given, plan, on_progress=search, **own, **more)
         self.stopped = search.stopping
@@ -131,7 +147,7 @@ def reasons(asked: _Asked) -> int:
 
 
 def compare(
-    project: options.ProjectArgument,
+    project: ProjectArgument,
     before: Annotated[
         list[str], typer.Option("--before", "-b", metavar="CONTEXT", help="The first context; see --after.")
     ],
@@ -146,8 +162,8 @@ def compare(
     ],
     time_limit: Annotated[float | None, typer.Option(metavar="SECONDS", help="Stop after this many seconds.")] = None,
     report: ReportOption = None,
-    policy: options.PolicyOption = None,
-    as_json: options.JsonOption = False,
+    policy: PolicyOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Compare: why it is another plan in one context than in another, in contributions that add up.
 
@@ -157,10 +173,7 @@ def compare(
       whence compare whence.toml -b 11 -a 12 -a temperature=20 --report since.html
     """
     ready = _opened(project, policy, report)
-    contexts = ready.context(before), ready.context(after)
-    for given in contexts:
-        for sentence in ready.outside(given):
-            note(sentence)
+    contexts = read_context(ready, before), read_context(ready, after)
     with waiting("Comparing ..."):
         found = ready.fitted().compare(*contexts, time_limit=time_limit)
     _tell(ready, found, report, as_json)
@@ -168,9 +181,8 @@ def compare(
 
 def _opened(project: Path, policy: Path | None, report: Path | None) -> Project:
     """The project, fitted; where the report could not be written, that is said before."""
-    if report is not None and (report.is_dir() or not report.parent.is_dir()):
-        raise InputError(f"'--report' must be a file in a folder that exists. Got {str(report)!r} instead.")
-    return options.open_project(project, policy)
+    check_target("'--report'", report)
+    return open_project(project, policy)
 
 
 def _tell(ready: Project, found: Told, report: Path | None, as_json: bool) -> None:
@@ -182,3 +194,65 @@ def _tell(ready: Project, found: Told, report: Path | None, as_json: bool) -> No
     if report is not None:
         found.to_html(report, question=ready.question)
         note(f"The report is in {report}.")
+
+
+#: What is about plans and their costs.
+_asking = functools.partial(
+    asking, without=("kind", "within", "margin", "holds", "no_holds", "confidence", "refits", "engine")
+)
+#: What a project, or the command line, may say of the context that is looked for.
+ASKED = ("fixed", "bounds", "plausible", "max_changes", "time_limit", "memory_limit", "threads")
+
+
+@_asking
+def forecast(
+    project: ProjectArgument,
+    context: ContextOption,
+    at_least: Annotated[float | None, typer.Option(metavar="VALUE", help="The forecast must be at least this.")] = None,
+    at_most: Annotated[float | None, typer.Option(metavar="VALUE", help="The forecast must be at most this.")] = None,
+    between: Annotated[
+        str | None, typer.Option(metavar="LOW:HIGH", help="The forecast must lie between these two.")
+    ] = None,
+    outcome: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Which outcome; may be left out where there is one.")
+    ] = None,
+    *,
+    asked: QuestionOptions,
+    report: ReportOption = None,
+    policy: PolicyOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Forecast: the nearest context in which what is forecast crosses a value, proved.
+
+    For projects whose [weights] are of kind "forecast".
+
+    [bold]Examples[/bold]
+
+      whence forecast whence.toml --context 12 --at-least 300
+      whence forecast whence.toml -c 12 --between 250:300 --outcome rolls --fix weekday
+      whence forecast whence.toml -c 12 --at-most 100 --plausible 0.1 --report when.html
+    """
+    check_target("'--report'", report)
+    ends = None if between is None else _ends(between)
+    ready = open_project(project, policy)
+    more = {name: value for name, value in asked.arguments(ready).items() if name in ASKED}
+    given = read_context(ready, context)
+    ensemble = Ensemble.of(ready.fitted(), outcome)
+    with searching(more["time_limit"]) as search:
+        why = ensemble.explain(given, at_most=at_most, at_least=at_least, between=ends, on_progress=search, **more)
+    if as_json:
+        print_json(why.to_json())
+    else:
+        print_text(str(why))
+    if report is not None:
+        why.to_html(report)
+        note(f"The report is in {report}.")
+    raise typer.Exit(STOPPED if search.stopping else exit_code(why.status))
+
+
+def _ends(text: str) -> tuple[float, float]:
+    """Two numbers with a colon between them."""
+    ends = [number(part) for part in text.split(":")]
+    if len(ends) != 2 or ends[0] is None or ends[1] is None:
+        raise InputError(f"'--between' must be LOW:HIGH, such as 250:300. Got {text!r} instead.")
+    return ends[0], ends[1]

@@ -15,8 +15,8 @@ import typer
 import typer.core
 import typer.main
 
-from whence.cli.exits import BAD_INPUT, EXIT_CODES, STOPPED, UNEXPECTED, interrupted
-from whence.cli.screen import shown
+from whence.cli import STOPPED
+from whence.cli.screen import BAD_INPUT, EXIT_CODES, UNEXPECTED, interrupted, shown
 from whence.errors import WhenceError
 
 HELP = f"""
@@ -37,21 +37,21 @@ Explains data-driven decisions: in what context would your plan have been better
 #: The commands in the order in which they are listed, each with the module that holds it: a module is imported when its
 #: command is called, or when all of them are listed.
 COMMANDS = {
-    "demo": "demo",
-    "init": "init",
-    "check": "check",
-    "fit": "check",
+    "demo": "projects",
+    "init": "projects",
+    "check": "projects",
+    "fit": "projects",
     "evaluate": "evaluate",
     "tune": "evaluate",
-    "decide": "decide",
+    "decide": "explain",
     "explain": "explain",
     "front": "other_questions",
     "menu": "other_questions",
     "reasons": "other_questions",
-    "forecast": "forecast",
+    "forecast": "other_questions",
     "compare": "other_questions",
-    "stability": "stability",
-    "batch": "batch",
+    "stability": "many_rows",
+    "batch": "many_rows",
     "verify": "verifying",
     "serve": "serve",
     "version": "root",

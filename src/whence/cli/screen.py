@@ -1,4 +1,4 @@
-"""What the command shows: consoles, text that is safe for them, progress on stderr, and Ctrl-C during a search."""
+"""What the command shows: consoles, safe text, progress on stderr, Ctrl-C during a search, and its exit codes."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.segment import Segment
-from rich.status import Status
+from rich.status import Status as StatusLine
 from rich.text import Text
 
 from whence import question
+from whence.cli import STOPPED
+from whence.util.aliases import Status
 
 #: Seconds between two updates of how far a search has come.
 EVERY = 0.1
@@ -78,7 +80,7 @@ def waiting(text: str) -> Iterator[Callable[[str], None]]:
 
 
 @contextmanager
-def _status(text: str) -> Iterator[Status | None]:
+def _status(text: str) -> Iterator[StatusLine | None]:
     screen = console(stderr=True)
     if not screen.is_terminal or screen.is_dumb_terminal:
         yield None
@@ -104,7 +106,7 @@ def counting(text: str, total: int | None, done: int) -> Iterator[Callable[..., 
 class _Search:
     """Shows how far a search has come, and stops it when the user asks."""
 
-    def __init__(self, status: Status | None, time_limit: float | None) -> None:
+    def __init__(self, status: StatusLine | None, time_limit: float | None) -> None:
         self.status, self.time_limit = status, time_limit
         self.said = 0.0
         self.stopping = False
@@ -198,3 +200,44 @@ def progress_line(progress: question.Progress, time_limit: float | None) -> str:
     if progress.refit is not None:
         return f"Fitting again: refit {progress.refit} of {progress.refits}, {found}, {clock}"
     return f"Searching: {progress.nodes:,} boxes, {found}, {bound}, {clock}"
+
+
+FOUND = 0
+UNEXPECTED = 1
+#: Of `whence verify`, as of `diff` and `cmp`.
+DIFFERS = 1
+BAD_INPUT = 2
+NONE = 3
+TIME_LIMIT = 4
+
+#: For the help texts.
+EXIT_CODES = """
+[bold]Exit codes[/bold]
+
+  0    done; for an explanation: found and proved
+  1    an unexpected error, which is a bug in whence; for verify: something differs
+  2    bad input, explained in one sentence on stderr
+  3    proved: there is no such context
+  4    the time limit was reached before the proof
+  130  stopped by Ctrl-C
+"""
+
+
+def exit_code(status: Status) -> int:
+    """The exit code for how an explanation ended."""
+    return {"optimal": FOUND, "already": FOUND, "none": NONE, "time_limit": TIME_LIMIT, "interrupted": STOPPED}[status]
+
+
+def interrupted(error: BaseException | None) -> bool:
+    """Whether Ctrl-C is behind an error: a library that is interrupted may raise an error of its own.
+
+    Examples
+    --------
+    >>> error = RuntimeError("solving failed")
+    >>> error.__context__ = KeyboardInterrupt()
+    >>> interrupted(error), interrupted(RuntimeError())
+    (True, False)
+    """
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None

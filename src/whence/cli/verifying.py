@@ -10,9 +10,8 @@ import typer
 
 from whence.certificate.verify import Verification
 from whence.certificate.verify import verify as verified
-from whence.cli.exits import DIFFERS, FOUND, TIME_LIMIT
 from whence.cli.options import JsonOption, PolicyOption, ProjectArgument, open_project
-from whence.cli.screen import note, print_json, print_text, searching
+from whence.cli.screen import DIFFERS, FOUND, TIME_LIMIT, note, print_json, print_text, searching
 from whence.errors import InputError
 from whence.evaluation.evaluating import judged
 from whence.explain.explanation import Explanation

@@ -13,9 +13,18 @@ import pandas as pd
 
 from whence.checks import FUNCTION, JOBS, POSITIVE, listed, one_of, whole
 from whence.errors import InputError, InputTypeError, NotFittedError
-from whence.evaluation.baselines import BASELINES, PER_CATEGORY, Fold, Paid, folds_of, is_baseline, thinned
+from whence.evaluation.baselines import (
+    BASELINES,
+    PER_CATEGORY,
+    Fold,
+    Paid,
+    Trial,
+    folds_of,
+    held_out,
+    is_baseline,
+    thinned,
+)
 from whence.evaluation.evaluation import Evaluation
-from whence.evaluation.heldout import Trial, held_out
 from whence.policy import Policy
 from whence.problems.base import cost_unit_of
 from whence.report.document import QualityEntry

@@ -243,7 +243,7 @@ class Evaluation:
         ax : Axes, optional
             Where to draw; a new figure where it is left out.
         """
-        from whence.plot.evaluation_chart import evaluation
+        from whence.plot.result_charts import evaluation
 
         return evaluation(self.frame, self.folds, self.risk.words, self.cost_unit, ax=ax)
 

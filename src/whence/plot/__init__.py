@@ -5,13 +5,10 @@ left out, and returns them; `front`, `menu` and `contributions` draw what `Polic
 Matplotlib is loaded at the first chart; it comes with ``pip install whence[plot]``.
 """
 
-from whence.plot.change_chart import changes
-from whence.plot.costs import costs, outcomes
-from whence.plot.overview import overview
-from whence.plot.plan_chart import plans, routes
+from whence.plot.change_chart import changes, weights
+from whence.plot.plan_chart import costs, outcomes, plans, routes
 from whence.plot.plane import plane
-from whence.plot.result_charts import contributions, front, menu
-from whence.plot.weights import weights
+from whence.plot.result_charts import contributions, front, menu, overview
 
 __all__ = [
     "changes",

@@ -2,20 +2,41 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from whence.errors import InputTypeError
-from whence.plot.canvas import BARS, INK, RULE, SOFT, axes_for, empty, fitting, quiet, titled, written
+from whence.plot.canvas import (
+    BARS,
+    INK,
+    RULE,
+    SOFT,
+    axes_for,
+    empty,
+    fitting,
+    matplotlib,
+    quiet,
+    report_in,
+    titled,
+    written,
+)
+from whence.plot.change_chart import changes, weights
+from whence.plot.plan_chart import costs, outcomes, plans
+from whence.report.document import Report
 from whence.report.numbers import plain
 from whence.report.svg import ALTERNATIVE, DECISION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
-__all__ = ["contributions", "front", "menu"]
+    from whence.explain.explanation import Explanation
+
+__all__ = ["contributions", "evaluation", "front", "menu", "overview"]
 
 
 def front(found: Any, *, ax: Axes | None = None) -> Axes:
@@ -167,3 +188,79 @@ def _look(plan: str) -> dict[str, Any]:
 def _signed(amount: float) -> str:
     text = plain(amount, 3)
     return text.replace("-", "−") if text.startswith("-") or text == "0" else f"+{text}"
+
+
+#: Inches that every bar takes.
+BAR = 0.36
+
+
+def evaluation(frame: pd.DataFrame, folds: pd.DataFrame, risk: str, unit: str, *, ax: Axes | None = None) -> Axes:
+    """Costs as bars, policies filled and baselines hollow, each with the cost of every fold as a dot.
+
+    Parameters
+    ----------
+    frame, folds : DataFrame
+        Of an :class:`~whence.evaluation.Evaluation`, whose ``plot`` is the way here.
+    risk, unit : str
+        What the costs are judged by, and their unit.
+    ax : Axes, optional
+        Where to draw.
+    """
+    ax = axes_for(ax, (6.4, 1.5 + BAR * len(frame)))
+    # From the dearest at the top to the cheapest at the bottom, whatever it is.
+    names = frame.sort_values("cost", ascending=False, kind="stable").index.tolist()
+    at = np.arange(len(names), dtype=np.float64)[::-1]
+    looks: dict[str, dict[str, Any]] = {
+        "policy": {"facecolor": DECISION, "edgecolor": DECISION, "label": "policy"},
+        "baseline": {"facecolor": f"{ALTERNATIVE}30", "edgecolor": ALTERNATIVE, "label": "baseline"},
+    }
+    costs, kinds = frame["cost"].to_dict(), frame["kind"].to_dict()
+    for kind, look in looks.items():
+        own = [i for i, name in enumerate(names) if kinds[name] == kind]
+        if own:
+            ax.barh(at[own], [costs[names[i]] for i in own], 0.62, linewidth=1.2, **look)
+    for height, name in zip(at, names, strict=True):
+        each = folds[name].to_numpy()
+        label = "one fold" if height == at[0] else None
+        ax.plot(each, np.full(each.size, height), "o", color=INK, markersize=3, alpha=0.55, label=label)
+        end = max(float(costs[name]), float(each.max()), 0.0)
+        ax.annotate(
+            plain(costs[name], 4), (end, height), (5, 0), textcoords="offset points", va="center",
+            fontsize=9, color=INK,
+        )  # fmt: skip
+    ax.axvline(float(costs["sample average"]), color=SOFT, linewidth=0.9, linestyle=":")
+    ax.set_yticks(at, [fitting(name, 28) for name in names])
+    ax.margins(x=0.14)
+    said = f"{risk} on rows not seen" + (f" ({unit})" if unit else "")
+    ax.set_xlabel(written(said))
+    titled(ax, "Out-of-sample cost", legend=True)
+    quiet(ax, left=False)
+    return ax
+
+
+def overview(why: Explanation) -> Figure:
+    """A new figure with the changes, both plans, their costs, their outcomes and the observations that speak.
+
+    Examples
+    --------
+    >>> import whence as wh
+    >>> policy = wh.Policy(wh.Newsvendor(1, 1), wh.KNNWeights(k=1)).fit([[0.0], [1.0]], [[10.0], [20.0]])
+    >>> len(overview(policy.explain([0.2], instead=[20.0])).axes)
+    6
+    """
+    report = report_in(why)
+    figure: Figure = matplotlib().figure(figsize=(12.5, 11.5), layout="constrained")
+    grid: Any = figure.add_gridspec(3, 2, height_ratios=[1.15, 1.0, 0.8])
+    changes(why, most=6, ax=figure.add_subplot(grid[0, 0]))
+    plans(why, most=10, ax=figure.add_subplot(grid[0, 1]))
+    costs(why, ax=figure.add_subplot(grid[1, 0]))
+    weights(why, count=5, ax=figure.add_subplot(grid[1, 1]))
+    for column, when in enumerate(("before", "after")):
+        outcomes(why, when=when, ax=figure.add_subplot(grid[2, column]))
+    figure.suptitle(_title(report), x=0.02, ha="left", fontsize="large", fontweight="bold", color=INK)
+    return figure
+
+
+def _title(report: Report) -> str:
+    lead = report.shown.verdict.split("\n")[0] if report.shown else ""
+    return written("\n".join(textwrap.wrap(lead, 105)[:3]))

@@ -16,7 +16,7 @@ from whence.problems.plan_forms import PlanEditor, QuantityLimits, ShownPlans, c
 from whence.risk import Risk
 from whence.util.aliases import Floats
 from whence.util.json import quoted, some, to_plain
-from whence.util.parse import pairs
+from whence.util.text import pairs
 
 if TYPE_CHECKING:
     from whence._core import LeastCosts

@@ -21,12 +21,12 @@ from whence.batch.explanations import COLUMNS
 from whence.errors import InputError, UnansweredError, WhenceError
 from whence.explain.explanation import Explanation
 from whence.features.dates import as_day
-from whence.project.contexts import is_file
 from whence.project.csv_files import CsvTable, load_csv
 from whence.project.project import Project
+from whence.project.typed_questions import is_file
 from whence.util.files import digest_of, read_file, write_text
 from whence.util.json import quoted, to_plain
-from whence.util.parse import number
+from whence.util.text import number
 
 #: Rows per process that are answered before what is done is noted.
 ROWS_PER_NOTE = 8

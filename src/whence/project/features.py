@@ -27,8 +27,7 @@ from whence.project.csv_files import (
     number_column,
     text_column,
 )
-from whence.project.findings import Findings
-from whence.project.source import COUNT, NUMBER, NUMBERS, POSITIVE, TEXT, TEXTS, Section
+from whence.project.findings import COUNT, NUMBER, NUMBERS, POSITIVE, TEXT, TEXTS, Findings, Section
 from whence.util.frames import written_number
 
 YES_OR_NO = Rule("true or false", lambda value: isinstance(value, bool))

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
-from whence.errors import InputError
+from whence.checks import Rule
+from whence.errors import InputError, WhenceError
+from whence.util.json import finite, quoted
+from whence.util.text import nearest
 
 Severity = Literal["error", "warning"]
 
@@ -91,3 +96,128 @@ class ProjectError(InputError):
             return str(self.findings[0])
         lines = "".join(f"\n  {finding}" for finding in self.findings)
         return f"{self.path.name} cannot be used; {len(self.findings)} things are wrong:{lines}"
+
+
+_PART = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*')"""
+_KEY = rf"{_PART}(?:\s*\.\s*{_PART})*"
+_HEADER = re.compile(rf"^\s*\[\[?\s*({_KEY})\s*\]")
+_ASSIGNMENT = re.compile(rf"^\s*({_KEY})\s*=")
+
+
+class Source:
+    """A project file's text, and the line at which each of its keys stands."""
+
+    def __init__(self, path: Path, text: str) -> None:
+        self.path = path
+        self._lines: dict[tuple[str, ...], int] = {}
+        table: tuple[str, ...] = ()
+        for number, line in enumerate(text.splitlines(), start=1):
+            header, assignment = _HEADER.match(line), _ASSIGNMENT.match(line)
+            if header:
+                table = _parts(header.group(1))
+                self._remember(table, number)
+            elif assignment:
+                self._remember((*table, *_parts(assignment.group(1))), number)
+
+    def _remember(self, keys: tuple[str, ...], number: int) -> None:
+        for length in range(1, len(keys) + 1):
+            self._lines.setdefault(keys[:length], number)
+
+    def at(self, *keys: str) -> Place:
+        """File, line and path of a key; the line of what it stands in where it has none of its own."""
+        line = next((self._lines[keys[:n]] for n in range(len(keys), 0, -1) if keys[:n] in self._lines), None)
+        return Place(self.path.name, line, ".".join(keys))
+
+
+def _parts(dotted: str) -> tuple[str, ...]:
+    """The parts of a dotted key, quotes taken off."""
+    try:
+        table: Any = tomllib.loads(f"{dotted} = 0")
+    except tomllib.TOMLDecodeError:
+        return (dotted,)
+    keys = []
+    while isinstance(table, dict):
+        key, table = next(iter(table.items()))
+        keys.append(key)
+    return tuple(keys)
+
+
+def is_number(value: Any) -> bool:
+    """Whether a TOML value is a finite number."""
+    return finite(value) is not None
+
+
+def _whole(value: Any, least: int) -> bool:
+    # Beyond 32 bits no count or seed makes sense, and scikit-learn's seeds end there.
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value < 2**32
+
+
+TEXT = Rule("a text in quotes", lambda value: isinstance(value, str))
+TEXTS = Rule(
+    "a list of texts in quotes",
+    lambda value: isinstance(value, list) and all(isinstance(entry, str) for entry in value),
+)
+NUMBER = Rule("a finite number", is_number)
+NUMBERS = Rule(
+    "a list of numbers", lambda value: isinstance(value, list) and bool(value) and all(map(is_number, value))
+)
+POSITIVE = Rule("a positive number", lambda value: is_number(value) and value > 0)
+COUNT = Rule("a whole number of at least 1", lambda value: _whole(value, 1))
+SEED = Rule("a whole number of at least 0", lambda value: _whole(value, 0))
+TABLE = Rule("a table of keys", lambda value: isinstance(value, dict))
+
+
+class Section:
+    """One table of the project file, whose keys are taken one by one; those left over are unknown.
+
+    What is wrong is added to `found`; `keys` is the path of the table.
+    """
+
+    def __init__(self, source: Source, keys: tuple[str, ...], table: dict[str, Any], found: Findings) -> None:
+        self.source, self.keys, self.table, self.found = source, keys, table, found
+        self._known: list[str] = []
+
+    def take(self, key: str, rule: Rule, default: Any = None) -> Any:
+        """The value of `key`, or `default` where it is missing or breaks the rule (which is then an error)."""
+        self._known.append(key)
+        if key not in self.table:
+            return default
+        value = self.table[key]
+        if not rule.fits(value):
+            self.error(key, f"must be {rule.wanted}. Got {quoted(value)} instead.")
+            return default
+        return value
+
+    def take_all(self, keys: Mapping[str, tuple[Rule, Any]]) -> dict[str, Any]:
+        """The values of several keys, each with its rule and its default."""
+        return {key: self.take(key, rule, default) for key, (rule, default) in keys.items()}
+
+    def need(self, key: str, rule: Rule) -> Any:
+        """As `take`, with an error where the key is missing."""
+        if key not in self.table:
+            self.error(None, f"needs {key!r}, {rule.wanted}.")
+        return self.take(key, rule)
+
+    def table_of(self, key: str) -> Section:
+        """The table under `key`, empty where it is missing."""
+        return Section(self.source, (*self.keys, key), self.take(key, TABLE, {}), self.found)
+
+    def error(self, key: str | None, text: str) -> None:
+        """Add an error at a key of this table, or at the table itself."""
+        self.found.error(self.at(key), text)
+
+    def refused(self, error: WhenceError) -> None:
+        """Add the error of a constructor, at the key that it speaks of."""
+        self.error(error.parameter if error.parameter in self.table else None, str(error))
+
+    def at(self, key: str | None = None) -> Place:
+        """Where this table or one of its keys stands."""
+        return self.source.at(*self.keys, *(() if key is None else (key,)))
+
+    def close(self) -> None:
+        """Report the keys that nobody has asked for."""
+        for key in self.table:
+            if key not in self._known:
+                known = ", ".join(map(repr, self._known))
+                hint = nearest(key, self._known) or f" Known are {known}."
+                self.error(key, f"{key!r} is not known here.{hint}")

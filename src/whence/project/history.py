@@ -13,8 +13,7 @@ import pandas as pd
 from whence.checks import Rule, one_of
 from whence.project.csv_files import SEPARATORS, CsvFormat, CsvTable, missing, number_column, read_csv
 from whence.project.features import Declared, typed_column
-from whence.project.findings import Findings, Place
-from whence.project.source import TEXT, TEXTS, Section
+from whence.project.findings import TEXT, TEXTS, Findings, Place, Section
 from whence.util.text import nearest
 
 SEPARATOR = Rule(

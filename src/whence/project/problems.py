@@ -13,8 +13,7 @@ from whence.checks import Rule, one_of
 from whence.errors import WhenceError
 from whence.problems import DecisionProblem, LinearProblem, Newsvendor, Shipment, ShortestPath
 from whence.project.csv_files import CsvFormat, CsvTable, number_column, read_csv
-from whence.project.findings import Findings, Place
-from whence.project.source import COUNT, NUMBER, NUMBERS, TEXT, TEXTS, Section, is_number
+from whence.project.findings import COUNT, NUMBER, NUMBERS, TEXT, TEXTS, Findings, Place, Section, is_number
 from whence.util.text import nearest
 
 #: Keys under which a file may be named.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 import tomllib
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -20,21 +21,20 @@ from whence.features.kinds import Feature
 from whence.policy import Policy
 from whence.problems import DecisionProblem
 from whence.problems.plan_sets import PlanSet
-from whence.project.contexts import ContextReader, is_file, json_value, read_json_file
 from whence.project.csv_files import CsvFormat, decoded, load_csv
 from whence.project.features import built_features, known_fault, read_declared
-from whence.project.findings import Finding, Findings, Place, ProjectError
+from whence.project.findings import TEXT, TEXTS, Finding, Findings, Place, ProjectError, Section, Source
 from whence.project.history import read_format, read_history
 from whence.project.problems import edge_columns, problem_files, read_network, read_problem
-from whence.project.question_text import is_set, read_plan_set
 from whence.project.sections import ExplainDefaults, read_explain_defaults, read_risk, read_weights
-from whence.project.source import TEXT, TEXTS, Section, Source
+from whence.project.typed_questions import ContextReader, is_file, is_set, json_value, read_json_file, read_plan_set
 from whence.report.extrapolation import outside
 from whence.risk import Expectation, Risk
+from whence.saving import read_saved, write_saved
 from whence.util.files import digest_of, project_file, read_file
 from whence.util.json import quoted
 from whence.util.linear_program import OutOfTime, until
-from whence.util.parse import number
+from whence.util.text import number
 
 #: Rows on which a problem is tried out when a project is read, and the seconds that this may take.
 TRIED_ROWS = 5
@@ -406,3 +406,21 @@ def _try_out(project: Project, weights: Section, data: Section, explain: Section
             return
         if (text := project.explain_defaults.instead) is not None:
             _try_plan(lambda: project._plan_by(trial, text, files=False), trial.problem, explain)
+
+
+def save_policy(project: Project, path: Path) -> None:
+    """Write the project's fitted policy to `path`, complete or not at all."""
+    write_saved(path, project.fitted(), of=project.fingerprint())
+
+
+def load_policy(project: Project, path: Path) -> list[str]:
+    """Let `project` use the policy saved at `path`; returns remarks on it.
+
+    Opening the file runs whatever code it holds: open only what you have saved yourself.
+    """
+    digest = hashlib.sha256(read_file(path)).hexdigest()
+    content = read_saved(path, Policy)
+    project.use(content["policy"], digest)
+    if content.get("of") != project.fingerprint():
+        return [f"{path.name} was fitted before {project.path.name} or its data changed; it is used as it is."]
+    return []

@@ -6,25 +6,28 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path as File
 from typing import Annotated, Any
 
 from anyio import CapacityLimiter
 from fastapi import APIRouter, FastAPI, HTTPException, Path, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
 from whence import __version__
 from whence.errors import WhenceError
+from whence.report.fingerprint import versions
 from whence.util.json import quoted
-from whence.web import assets
 from whence.web import wire as models
-from whence.web.explain_jobs import router as explanations
 from whence.web.jobs import IsJson, find_scene, in_thread
+from whence.web.jobs import router as explanations
 from whence.web.pool import Pool
 from whence.web.scenes import Scene
 from whence.web.security import HEADERS, Guard
@@ -172,7 +175,7 @@ def create_app(scenes: Sequence[Scene], settings: ServerSettings | None = None) 
     app.include_router(api, responses=refusals)
     app.include_router(explanations(), prefix="/api", responses=refusals)
     app.include_router(questions(), prefix="/api", responses=refusals)
-    app.include_router(assets.router())
+    app.include_router(_pages())
     return app
 
 
@@ -226,3 +229,47 @@ def _unreadable(request: Request, error: Exception) -> Response:
 
 if __name__ == "__main__":
     print(json.dumps(create_app([]).openapi(), indent=2, ensure_ascii=False))
+
+
+_FOLDER = File(__file__).parent
+_TYPES = {
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+
+
+def _pages() -> APIRouter:
+    """The page at ``/`` and its files under ``/static``."""
+    pages = APIRouter(include_in_schema=False)
+    files = {path.name: path for path in sorted((_FOLDER / "static").iterdir()) if path.suffix in _TYPES}
+    templates = Environment(loader=FileSystemLoader(_FOLDER / "templates"), autoescape=True, undefined=StrictUndefined)
+    version = versions()["whence"]
+
+    @pages.get("/")
+    def index(request: Request) -> Response:
+        text = templates.get_template("index.html").render(version=version)
+        return _tagged(request, text.encode(), "text/html; charset=utf-8")
+
+    @pages.get("/static/{name}")
+    def asset(name: str, request: Request) -> Response:
+        # The name is only looked up: a path never leads anywhere.
+        path = files.get(name)
+        if path is None:
+            raise HTTPException(404, "There is no such file.")
+        return _tagged(request, path.read_bytes(), _TYPES[path.suffix])
+
+    @pages.get("/favicon.ico")
+    def favicon(request: Request) -> Response:
+        return asset("favicon.svg", request)
+
+    return pages
+
+
+def _tagged(request: Request, content: bytes, media_type: str) -> Response:
+    """`content`, or 304 where the browser has it already."""
+    tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+    headers = {"etag": tag, "cache-control": "private, no-cache"}
+    if request.headers.get("if-none-match") == tag:
+        return Response(status_code=304, headers=headers)
+    return Response(content, media_type=media_type, headers=headers)

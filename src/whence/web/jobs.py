@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import zlib
 from collections.abc import Callable, Collection, Coroutine
+from dataclasses import replace
 from typing import Annotated, Any, TypeVar
 
 import anyio.to_thread
-from fastapi import Depends, HTTPException, Query, Request, Response
+from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
 from fastapi.responses import HTMLResponse
+from pydantic import BaseModel
 
+from whence.explain.ask import Request as Question
+from whence.explain.ask import read_margin
+from whence.explain.explanation import Explanation
+from whence.explain.robust import Refitted
+from whence.explain.set_questions import asked_set
+from whence.report.html import page
 from whence.web import wire as models
 from whence.web.messages import Asked
 from whence.web.pool import Job, Pool, QueueFull
@@ -152,3 +161,170 @@ def find_scene(request: Request, name: str) -> Scene:
 async def in_thread(request: Request, work: Callable[[], T]) -> T:
     """The result of `work`, without keeping other requests waiting."""
     return await anyio.to_thread.run_sync(work, limiter=request.app.state.threads)
+
+
+Brief = Annotated[bool, Query(description="Until it is finished, leave out the nearest answer, which is known.")]
+
+
+def router() -> APIRouter:
+    """The part of the interface that explains."""
+    api = APIRouter()
+
+    @api.post(
+        "/scenes/{scene}/explanations",
+        status_code=202,
+        response_model=models.Job,
+        dependencies=[IsJson],
+        responses=BUSY,
+    )
+    async def explain(scene: str, asked: models.ExplainRequest, request: Request) -> Response:
+        """Ask for the nearest context in which a plan would have been better; the answer is fetched by its id.
+
+        Without a plan, it is asked what would change today's plan, or when a plan of a set would have been better.
+        """
+        found = find_scene(request, scene)
+        question = _question(found, asked, request.app.state.settings)
+        remarks = await in_thread(request, lambda: check(found, question))
+        job = await submitted(request, question, remarks)
+        return _shown(request, job, 202, {"location": f"../../explanations/{job.id}"})
+
+    @api.get("/explanations/{job}", response_model=models.Job)
+    async def show(job: str, request: Request, wait: Wait = 0.0, brief: Brief = False) -> Response:
+        """How far a question has come, and its answer; whoever goes away while waiting gives it up."""
+        found = _find(request, job)
+        await news_of(request, found, wait)
+        return _shown(request, found, brief=brief and not found.finished)
+
+    @api.delete("/explanations/{job}", status_code=202, response_model=models.Job)
+    async def cancel(job: str, request: Request) -> Response:
+        """Stop searching; what was found so far stays."""
+        found = _find(request, job)
+        pool_of(request).cancel(found)
+        return _shown(request, found, 202)
+
+    @api.post("/explanations/{job}/cancel", status_code=204, response_class=Response)
+    async def give_up(job: str, request: Request) -> Response:
+        """Stop searching, said in passing: what a page can still send while it is closed (`navigator.sendBeacon`)."""
+        pool_of(request).cancel(_find(request, job))
+        return Response(status_code=204)
+
+    @api.get(
+        "/explanations/{job}/report.html", response_class=Response, responses={200: {"content": {"text/html": {}}}}
+    )
+    async def report(job: str, request: Request) -> Response:
+        """The explanation as a page that needs nothing else."""
+        found = _find(request, job)
+        data, scene = data_of(found), find_scene(request, found.asked.scene)
+        text = await in_thread(
+            request, lambda: page(Explanation.from_dict(json.loads(data)), title=scene.title, question=scene.question)
+        )
+        return taken_away(found, text, "html")
+
+    @api.get("/explanations/{job}/explanation.json", response_model=None)
+    async def data(job: str, request: Request) -> Response:
+        """The whole explanation as data."""
+        found = _find(request, job)
+        return taken_away(found, data_of(found), "json")
+
+    return api
+
+
+def _find(request: Request, id: str) -> Job:
+    return find_job(request, id, ("explain",))
+
+
+def _question(scene: Scene, asked: models.ExplainRequest, settings: ServerSettings) -> Asked:
+    return replace(
+        asked_of(scene, asked, settings),
+        conditions=scene.conditions(
+            margin=None if asked.margin is None else read_margin(asked.margin),
+            holds=asked.holds,
+            refits=asked.refits,
+            confidence=asked.confidence,
+            plausible=asked.plausible,
+            max_changes=asked.max_changes,
+        ),
+        rule=asked.rule,
+    )
+
+
+def asked_of(scene: Scene, asked: models.QuestionRequest, settings: ServerSettings) -> Asked:
+    """What all questions about a plan, or a set of plans, have in common."""
+    return Asked(
+        number=0,
+        scene=scene.id,
+        context=asked.context,
+        plan=asked.plan,
+        kind=asked.kind,
+        fixed=[*scene.fixed, *asked.fixed],
+        bounds=asked.bounds,
+        time_limit=time_limit_of(scene, asked.time_limit, settings),
+        within=asked.within,
+        threads=scene.threads or settings.threads,
+        instead=asked.instead,
+    )
+
+
+def time_limit_of(scene: Scene, asked: float | None, settings: ServerSettings) -> float:
+    """Seconds for a question: as asked, or the scene's own, and never more than the server allows."""
+    return min(asked or scene.time_limit or settings.time_limit, settings.time_limit)
+
+
+def check(scene: Scene, asked: Asked) -> list[str]:
+    """Refuse at once what the engine would refuse, an InputError saying why; what to know about the context."""
+    question = Question(
+        asked.context, asked.plan, kind=asked.kind, within=asked.within, rule=asked.rule, **asked.conditions
+    )
+    if question.holds is not None:
+        Refitted.of(scene.policy, question.refits)
+    row = scene.row_of(asked.context)
+    asked_set(scene.policy, replace(question, instead=scene.instead_of(asked.plan, asked.instead)))
+    scene.policy.schema_.space(row, asked.fixed, scene.bounds_of(asked.bounds))
+    return scene.remarks(row)
+
+
+def _shown(
+    request: Request, job: Job, status: int = 200, headers: dict[str, str] | None = None, brief: bool = False
+) -> Response:
+    told = models.Job(**common(request, job), kind=job.asked.kind)
+    result = None if job.answer is None else job.answer.result
+    kept = {"nearest": None if brief else job.nearest, "result": result}
+    return job_response(told, kept, status, headers)
+
+
+#: What of the past observations the page draws.
+DRAWN = ("gaining", "losing")
+#: Reports inside a report.
+INSIDE = ("unrestricted", "nearest")
+
+
+def packed_result(result: BaseModel) -> bytes:
+    """A result as JSON, compressed, as it is kept until it goes out."""
+    return zlib.compress(result.model_dump_json().encode())
+
+
+def result_of(scene: Scene, explanation: Explanation) -> models.Result:
+    """An explanation, and what the page shows in the context that it has found."""
+    report = explanation.to_dict()
+    return models.Result(explanation=_short(report), sentence=report["text"], then=_then(scene, explanation))
+
+
+def _short(report: dict[str, Any]) -> dict[str, Any]:
+    """A report without its numbers for every past observation, and those inside it as well."""
+    inner = {name: None if report.get(name) is None else _short(report[name]) for name in INSIDE}
+    short = {**report, "observations": {name: report["observations"][name] for name in DRAWN}, **inner}
+    if "forecast" in short:
+        short["forecast"] = {name: short["forecast"].get(name) for name in ("before", "after")}
+    return short
+
+
+def _then(scene: Scene, explanation: Explanation) -> models.Then | None:
+    if explanation.context is None or explanation.weights_after is None:
+        return None
+    told, after = explanation.forecast, explanation.weights_after
+    return models.Then(
+        **dict(scene.decided(explanation.context)),
+        context=scene.context_of(explanation.context),
+        decision=scene.judged(explanation.decision, after, None if told is None else told.decision_after),
+        alternative=scene.judged(explanation.alternative, after, None if told is None else told.alternative_after),
+    )

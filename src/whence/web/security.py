@@ -18,8 +18,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from whence.web.proxies import Public, host_name, is_origin, public_address
-from whence.web.server_settings import ServerSettings, is_loopback
+from whence.web.server_settings import Public, ServerSettings, host_name, is_loopback, is_origin, public_address
 
 CONTENT_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "

@@ -10,22 +10,26 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
+from whence.errors import InputError
 from whence.explain.ask import read_margin
 from whence.explain.explanation import Explanation
+from whence.forecasts.ask_forecast import CrossingRequest
 from whence.forecasts.crossing import Crossing
+from whence.forecasts.explainer import Ensemble, limits_of
 from whence.questions.comparison import Comparison
 from whence.questions.front import Front
 from whence.questions.menu import Menu
 from whence.questions.reasons import Reasons
 from whence.questions.result import Told
+from whence.report.forecast_pages import certificate, shown_changes
 from whence.report.words import changes_in_words
 from whence.web import wire as models
-from whence.web.explain_jobs import asked_of, check, packed_result, result_of, time_limit_of
-from whence.web.forecast_jobs import answer_of_forecast, asked_forecast, check_forecast, shown_forecast
 from whence.web.jobs import (
     BUSY,
     IsJson,
     Wait,
+    asked_of,
+    check,
     common,
     data_of,
     find_job,
@@ -33,14 +37,20 @@ from whence.web.jobs import (
     in_thread,
     job_response,
     news_of,
+    packed_result,
     pool_of,
+    result_of,
     submitted,
     taken_away,
+    time_limit_of,
 )
 from whence.web.messages import MEMORY, Answered, Asked
 from whence.web.pool import Job
 from whence.web.scenes import Scene
 from whence.web.server_settings import ServerSettings
+
+__all__ = ["answer_of_forecast", "asked_forecast", "check_forecast", "shown_forecast"]
+
 
 #: How a question is accepted.
 ACCEPTED: dict[str, Any] = {
@@ -236,3 +246,70 @@ def _held(found: Told) -> list[tuple[str, Explanation]]:
 def _listed(scene: Scene, name: str, why: Explanation) -> models.Listed:
     changes = changes_in_words(why.report) if why.context is not None else ""
     return models.Listed(**dict(result_of(scene, why)), name=name, changes=changes)
+
+
+#: What a question says of the forecast.
+LIMITS = ("at_most", "at_least", "between")
+#: What the page need not know.
+LEFT_OUT = ("kinds", "units", "room", "unrestricted")
+
+
+def asked_forecast(scene: Scene, asked: models.ForecastRequest, settings: ServerSettings) -> Asked:
+    """The question as it is put into the queue; what it does not say itself, the scene says."""
+    conditions = scene.conditions(plausible=asked.plausible, max_changes=asked.max_changes)
+    return Asked(
+        number=0,
+        scene=scene.id,
+        context=asked.context,
+        plan=None,
+        kind="relative",
+        fixed=[*scene.fixed, *asked.fixed],
+        bounds=asked.bounds,
+        time_limit=time_limit_of(scene, asked.time_limit, settings),
+        threads=scene.threads or settings.threads,
+        conditions={name: conditions[name] for name in ("plausible", "max_changes")},
+        question="forecast",
+        more={"outcome": asked.outcome, **{name: getattr(asked, name) for name in LIMITS}},
+    )
+
+
+def check_forecast(scene: Scene, asked: Asked) -> list[str]:
+    """Refuse at once what the search would refuse, an InputError saying why; what to know about the context."""
+    _ensemble(scene, asked)
+    row = scene.row_of(asked.context)
+    limits = limits_of(*(asked.more[name] for name in LIMITS))
+    CrossingRequest(row, limits, **asked.conditions)
+    scene.policy.schema_.space(row, asked.fixed, scene.bounds_of(asked.bounds))
+    return scene.remarks(row)
+
+
+def answer_of_forecast(scene: Scene, asked: Asked, on_progress: Callable[..., bool]) -> Crossing:
+    """The nearest context in which what is forecast crosses a value."""
+    return _ensemble(scene, asked).explain(
+        scene.row_of(asked.context),
+        **{name: asked.more[name] for name in LIMITS},
+        fixed=asked.fixed,
+        bounds=scene.bounds_of(asked.bounds),
+        time_limit=asked.time_limit,
+        memory_limit=MEMORY,
+        threads=asked.threads,
+        on_progress=on_progress,
+        **asked.conditions,
+    )
+
+
+def shown_forecast(scene: Scene, found: Crossing) -> models.Found:
+    """The answer for the page: its document, how it is written, and the controls of the context found."""
+    document = {name: entry for name, entry in found.to_dict().items() if name not in LEFT_OUT}
+    changes = [{"feature": one.feature, "from": one.from_, "to": one.to} for one in shown_changes(found)]
+    shown: dict[str, Any] = {"changes": changes, "certificate": certificate(found)}
+    controls = None if found.context is None or found.status == "already" else scene.context_of(found.context)
+    answer = {**document, "shown": shown, "controls": controls}
+    return models.Found(sentence=found.text, answer=answer, explanations=[])
+
+
+def _ensemble(scene: Scene, asked: Asked) -> Ensemble:
+    policy = scene.policy
+    if not policy.weights_.forecasts:
+        raise InputError("This scene has no forecast to ask about: its decisions are made from past observations.")
+    return Ensemble.of(policy, asked.more["outcome"])

@@ -23,7 +23,7 @@ import msgspec
 from whence.errors import WhenceError
 from whence.explain.explanation import Explanation
 from whence.question import Progress
-from whence.web.explain_jobs import packed_result, result_of
+from whence.web.jobs import packed_result, result_of
 from whence.web.messages import Answered, Asked, Cancel, Failed, FoundNearest, Ready, packed, receive
 from whence.web.scenes import Scene
 from whence.web.series_jobs import answer_of, answered, put

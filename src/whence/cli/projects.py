@@ -1,26 +1,33 @@
-"""`whence check` and `whence fit`: whether a project can be used, and the policy that it gives."""
+"""`whence init`, `check` and `fit`: a first project file, whether it can be used, and its policy; and `whence demo`."""
 
 from __future__ import annotations
 
 import json
+import os
 import time
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
-from whence.cli.exits import BAD_INPUT
 from whence.cli.options import JsonOption, ProjectArgument
-from whence.cli.screen import console, note, print_json, print_text, waiting
+from whence.cli.screen import BAD_INPUT, console, note, print_json, print_text, waiting
+from whence.errors import InputError
 from whence.evaluation.evaluating import judged
+from whence.examples import Example, bakery, city
 from whence.features import Cyclic, Ordered, Schema
 from whence.problems.base import cost_unit_of
 from whence.project import Project
-from whence.project.project import read_project
-from whence.project.saved import save_policy
+from whence.project.project import read_project, save_policy
+from whence.project.starter import starter
 from whence.report.numbers import plain, value
 from whence.report.quality import quality_in_words
+from whence.report.words import answer
+from whence.util.aliases import Kind
+from whence.util.files import write_text
 
 
 def check(project: ProjectArgument, as_json: JsonOption = False) -> None:
@@ -132,3 +139,120 @@ def _values(schema: Schema, name: str, kind: str) -> str:
     step = getattr(schema.kind(name), "step", None) or (1 if kind == "discrete" else None)
     said = f"{plain(low)} to {plain(high)} {schema.unit(name)}".rstrip()
     return said if step is None else f"{said}, {'whole numbers' if step == 1 else f'in steps of {plain(step)}'}"
+
+
+def init(
+    data: Annotated[Path | None, typer.Argument(help="A CSV file of past contexts and outcomes.")] = None,
+    outcomes: Annotated[
+        list[str] | None,
+        typer.Option(help="Columns that hold outcomes, with commas between them; may be repeated."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="The project file to write \\[default: whence.toml beside the data].")
+    ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", "--force", help="Replace a project file that already exists.")
+    ] = False,
+) -> None:
+    """Write a first project file for a CSV file, with column types detected and everything commented.
+
+    Without a file, takes the only CSV file in this folder.
+
+    [bold]Examples[/bold]
+
+      whence init days.csv --outcomes "rolls, rye bread"
+      whence init days.csv --out bakery.toml --overwrite
+    """
+    table = data if data is not None else _only_csv()
+    target = out if out is not None else table.parent / "whence.toml"
+    if target.exists() and not (overwrite and target.is_file()):
+        raise InputError(f"{str(target)!r} already exists; use --overwrite, or choose another name with --out.")
+    names = [name.strip() for given in outcomes or () for name in given.split(",") if name.strip()]
+    with waiting(f"Reading {table.name} ..."):
+        made = starter(table, names, _seen_from(table, target.parent))
+    write_text(target, made.text, "a project file")
+    for remark in made.remarks:
+        note(remark)
+    print_text(f"Wrote {target}. Say under [problem] what is decided, then run: whence check {target}")
+
+
+def _only_csv() -> Path:
+    files = sorted(path for path in Path().glob("*.csv") if path.is_file())
+    if len(files) != 1:
+        what = "none" if not files else ", ".join(path.name for path in files[:5])
+        raise InputError(f"Name the CSV file: 'whence init days.csv'. This folder has {what}.")
+    return files[0]
+
+
+def _seen_from(table: Path, folder: Path) -> str:
+    """The CSV file as the project file names it."""
+    try:
+        return Path(os.path.relpath(table, folder)).as_posix()
+    except ValueError:  # on another drive
+        return table.resolve().as_posix()
+
+
+QUESTIONS: dict[Kind, str] = {
+    "relative": "When would your plan have been better than the decision?",
+    "absolute": "When would it have been the best of all plans?",
+}
+
+
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for the reports.")] = Path("whence-demo"),
+) -> None:
+    """Decide and explain on built-in data.
+
+    A bakery's order and a courier's route: prints the decision, the planner's own plan and two explanations, and
+    writes an HTML report of each. Needs no data and no network.
+
+    [bold]Example[/bold]
+
+      whence demo --out reports
+    """
+    screen = console()
+    _make_folder(out)
+    written: list[Path] = []
+    for module in (bakery, city):
+        with waiting("Reading the data ..."):
+            example = module.load()
+        written += _shown(screen, example, out)
+    screen.print("Reports, to be opened in any browser:")
+    for path in written:
+        screen.print(f"  {path}", markup=False)
+
+
+def _shown(console: Console, example: Example, out: Path) -> list[Path]:
+    """Fit, decide, explain and write the reports of one example."""
+    console.print(f"[bold]{escape(example.title)}[/bold]\n{'=' * len(example.title)}")
+    console.print(example.question, markup=False)
+    with waiting(f"Fitting to {len(example.X):,} rows ..."):
+        policy = example.policy.fit(example.X, example.Y)
+        decision = policy.decide(example.today)
+    problem, names = example.problem, list(example.Y.columns)
+    console.print(f"\n[bold]Decision[/bold]   {escape(problem.describe(decision, names))}")
+    console.print(f"[bold]Your plan[/bold]  {escape(problem.describe(example.alternative, names))}")
+    written = []
+    for kind, question in QUESTIONS.items():
+        with waiting("Searching ..."):
+            why = policy.explain(example.today, example.alternative, kind=kind)
+        if why.status == "interrupted":
+            # A search keeps what it has found on Ctrl-C; a demo that was told to stop stops.
+            raise KeyboardInterrupt
+        console.print(f"\n[bold]{question}[/bold]")
+        # Both plans have been printed above.
+        assert why.report.shown is not None
+        console.print(answer(why.report.shown), markup=False, highlight=False)
+        path = out / f"{example.name}-{kind}.html"
+        with waiting(f"Writing {path.name} ..."):
+            why.to_html(path, title=example.title, question=f"{example.question} {question}")
+        written.append(path)
+    console.print()
+    return written
+
+
+def _make_folder(out: Path) -> None:
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"The folder given as '--out' cannot be made: {error.strerror} ({out}).") from None
