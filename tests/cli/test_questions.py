@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import fields
 from pathlib import Path
 
 import pandas as pd
@@ -18,14 +17,15 @@ from whence.cli.explain import explain
 from whence.cli.many_rows import batch
 from whence.cli.options import QuestionOptions
 from whence.errors import InputError
+from whence.explain.ask import OPTIONS
 from whence.project import Project
 
 FOREST = PROJECT.replace('kind = "knn"\nk = 5', f'kind = "forest"\nn_trees = 10\n{PAPER_KEYS}')
 
 
 def test_both_commands_take_them() -> None:
-    """Every field is an option of both commands, and the object that holds them is none."""
-    names = {one.name for one in fields(QuestionOptions)}
+    """Every option in the table is one of both commands, and the object that holds them is none."""
+    names = {one.name for one in OPTIONS.values() if one.flag} | {"no_holds"}
     for command in (explain, batch):
         options = set(inspect.signature(command).parameters)
         assert names < options
@@ -36,7 +36,7 @@ def test_what_the_policy_gets(small: Path) -> None:
     """Names, bounds and margins are read; what is not given comes from the project, and `no_holds` takes its holds."""
     small.write_text(f"{FOREST}holds = 0.8\nfixed = ['rain']\n", "utf-8")
     project = Project.load(small)
-    given = QuestionOptions(fix=["day, events"], bound=["temp=0:20"], margin="5%", kind="absolute", within=0.02)
+    given = QuestionOptions(fixed=["day, events"], bounds=["temp=0:20"], margin="5%", kind="absolute", within=0.02)
     found = given.arguments(project)
     assert found["fixed"] == ("rain", "day", "events")
     assert found["bounds"] == {"temp": (0.0, 20.0)}

@@ -56,7 +56,7 @@ def test_a_category_in_columns_of_its_own(tmp_path: Path) -> None:
     )
     project = Project.load(tmp_path / "whence.toml")
     assert project.fitted().schema_.names == ["size"]
-    assert project.explain_defaults.fixed == ("size",)
+    assert project.explain_defaults["fixed"] == ("size",)
 
 
 def said(path: Path) -> list[str]:

@@ -23,7 +23,7 @@ def test_the_sample_project() -> None:
     assert project.X["rain"].dtype == bool
     assert project.policy.problem.holding == [0.15, 0.70, 0.45, 1.60]
     assert project.policy.weights.n_trees == 50
-    assert project.explain_defaults.time_limit == 60
+    assert project.explain_defaults["time_limit"] == 60
 
 
 def test_it_decides_as_the_policy_built_by_hand(tmp_path: Path) -> None:

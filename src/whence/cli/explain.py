@@ -136,7 +136,7 @@ def explain(
 
 def _set_holds(project: Project, arguments: dict[str, Any]) -> str:
     """Ask for what holds unless the user or the project has spoken; a sentence where refits tell nothing."""
-    said = project.explain_defaults.holds is not None or arguments["holds"] is not None
+    said = project.explain_defaults["holds"] is not None or arguments["holds"] is not None
     if said or arguments["confidence"]:
         return ""
     unknown = why_not_refitted(project.fitted().weights_, arguments["engine"])

@@ -192,11 +192,11 @@ def stability(
     check_target("'--csv'", csv)
     ready = open_project(project, policy)
     arguments = asked.arguments(ready)
-    if asked.time_limit is None:
+    if "time_limit" not in asked.given:
         arguments["time_limit"] = SECONDS
     for name in ("holds", "confidence", "refits"):
         # How far a plan is from changing is told of this fit, unless somebody asks for more.
-        if getattr(asked, name) is None:
+        if name not in asked.given:
             arguments.pop(name, None)
     chosen, plans = _rows(ready, rows), ready.plan(instead)
     with counting("Asking", len(chosen), 0) as show:

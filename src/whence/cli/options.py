@@ -5,23 +5,20 @@ from __future__ import annotations
 import functools
 import inspect
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, Any, get_args, get_type_hints
+from typing import Annotated, Any, get_origin
 
 import pandas as pd
 import typer
 
 from whence.cli.screen import note, shown, waiting
-from whence.engines import engine_names
 from whence.errors import InputError, WhenceError
-from whence.explain.ask import read_margin
+from whence.explain.ask import OPTIONS, SearchRequest
 from whence.project import Project
 from whence.project.project import load_policy
 from whence.project.typed_questions import read_bounds
-from whence.util.aliases import Kind
 from whence.util.files import project_file
 
 ProjectArgument = Annotated[
@@ -99,95 +96,55 @@ def complete_features(incomplete: str) -> list[str]:
     return []
 
 
-def _option(help: str, metavar: str, **settings: Any) -> Any:
-    return typer.Option(help=help, metavar=metavar, **settings)
-
-
-@dataclass(frozen=True, kw_only=True)
 class QuestionOptions:
-    """What the command line says about a question; None where it leaves that to the project.
+    """What the command line says about a question, by the names of `ask.OPTIONS`; the project says the rest."""
 
-    Each field is an option of the commands that are :func:`asking`. One that is an argument of `Policy.explain` needs
-    no further line to get there.
-    """
-
-    kind: Annotated[
-        str | None,
-        _option("Better than the decision (relative), or the best of all plans (absolute).", "|".join(get_args(Kind))),
-    ] = None
-    within: Annotated[
-        float | None,
-        _option(
-            "With --kind absolute: how much more than the best plan yours may cost, such as 0.02 for 2 %.", "SHARE"
-        ),
-    ] = None
-    margin: Annotated[
-        str | None,
-        _option(
-            "Cheaper by at least this much: a share of the decision's cost (0.05 or 5%), or an amount (10cost).",
-            "MARGIN",
-        ),
-    ] = None
-    holds: Annotated[
-        float | None, _option("The share of refits in which an answer to rely on must hold, such as 0.9.", "SHARE")
-    ] = None
-    no_holds: Annotated[bool, typer.Option("--no-holds", help="Only the nearest, without any refits.")] = False
-    confidence: Annotated[
-        float | None,
-        _option("Better by this many standard errors over the trees or neighbours, instead of --holds.", "ERRORS"),
-    ] = None
-    refits: Annotated[
-        str | None, _option("What is drawn anew in refits: the random numbers, or the data.", "seed|bootstrap")
-    ] = None
-    plausible: Annotated[
-        float | None, _option("No context less usual than this share of the history, such as 0.1.", "SHARE")
-    ] = None
-    max_changes: Annotated[
-        int | None, _option("How many features may change at most; a category counts as one.", "COUNT", min=1)
-    ] = None
-    fix: Annotated[
-        list[str] | None,
-        _option("A feature that must stay as it is; may be repeated.", "FEATURE", autocompletion=complete_features),
-    ] = None
-    bound: Annotated[
-        list[str] | None,
-        _option("The values a feature may take: temp=0:20 or day=Saturday|Sunday; may be repeated.", "BOUND"),
-    ] = None
-    time_limit: Annotated[float | None, _option("Stop after this many seconds.", "SECONDS")] = None
-    memory_limit: Annotated[int | None, _option("Stop where the search takes more bytes.", "BYTES", min=1)] = None
-    engine: Annotated[str | None, _option("The native search, or the integer program.", "|".join(engine_names()))] = (
-        None
-    )
-
-    def __post_init__(self) -> None:
-        if self.no_holds and (self.holds is not None or self.refits is not None):
+    def __init__(self, *, no_holds: bool = False, **given: Any) -> None:
+        self.no_holds = no_holds
+        self.given = {name: value for name, value in given.items() if value is not None}
+        if no_holds and ("holds" in self.given or "refits" in self.given):
             raise InputError("'--no-holds' asks for no refits: leave out '--holds' and '--refits'.")
 
     def arguments(self, project: Project) -> dict[str, Any]:
-        """Arguments of `Policy.explain`: what the command line says, and otherwise the project."""
+        """Return arguments of `Policy.explain`: what the command line says, and otherwise the project."""
         schema, defaults = project.fitted().schema_, project.explain_defaults
-        given = {**vars(self)}
-        named, bounds, no_holds = given.pop("fix") or (), given.pop("bound") or (), given.pop("no_holds")
+        given = {name: OPTIONS[name].read(value) for name, value in self.given.items()}
+        named, bounds = given.pop("fixed", ()), given.pop("bounds", ())
         fixed = [name.strip() for names in named for name in ([names] if names in schema.names else names.split(","))]
-        if self.margin is not None:
-            given["margin"] = read_margin(self.margin)
-        if no_holds:
+        if self.no_holds:
             given["holds"] = False
-        return defaults.options(fixed=(*defaults.fixed, *fixed), bounds=read_bounds(bounds, schema) or None, **given)
+        return defaults.options(fixed=(*defaults["fixed"], *fixed), bounds=read_bounds(bounds, schema) or None, **given)
+
+
+def _parameters() -> Iterator[inspect.Parameter]:
+    """Yield the options of commands that ask a question, as parameters of a function: the claim, then the search."""
+    asked = [one for one in OPTIONS.values() if one.flag]
+    for one in sorted(asked, key=lambda one: one.name in SearchRequest.__dataclass_fields__):
+        many = get_origin(one.typed) is list
+        option = typer.Option(
+            f"--{one.flag.replace('_', '-')}",
+            help=f"{one.words[:-1]}; may be repeated." if many else one.words,
+            metavar=one.metavar,
+            min=1 if one.typed is int else None,
+            autocompletion=complete_features if one.name == "fixed" else None,
+        )
+        yield _parameter(one.name, Annotated[one.typed | None, option], None)
+        if one.name == "holds":
+            only = typer.Option("--no-holds", help="Only the nearest, without any refits.")
+            yield _parameter("no_holds", Annotated[bool, only], False)
+
+
+def _parameter(name: str, annotation: Any, default: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
 def asking(command: Callable[..., None], *, without: Collection[str] = ()) -> Callable[..., None]:
-    """`command` with an option for each field of the `QuestionOptions` that it takes as its argument `asked`.
+    """Return `command` with an option for each that the `QuestionOptions` it takes as its argument `asked` may hold.
 
-    Fields in `without` are left to the project.
+    Those in `without` are left to the project.
     """
     parameters = dict(inspect.signature(command, eval_str=True).parameters)
-    hints = get_type_hints(QuestionOptions, include_extras=True)
-    shared = [
-        inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=hints[one.name])
-        for one in fields(QuestionOptions)
-        if one.name not in without
-    ]
+    shared = [one for one in _parameters() if one.name not in without]
     names = {one.name for one in shared}
 
     @functools.wraps(command)

@@ -8,23 +8,19 @@ import re
 import shutil
 import tomllib
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from whence.checks import Rule, one_of
-from whence.engines import engine_names
 from whence.errors import InputError
-from whence.explain.ask import MARGINS, read_margin
-from whence.project.findings import COUNT, POSITIVE, SEED, TEXT, TEXTS, Section, is_number
+from whence.explain.ask import OPTIONS
+from whence.project.findings import COUNT, POSITIVE, SEED, TEXT, Section, is_number
 from whence.risk import CVaR, Expectation, Risk
-from whence.util.aliases import Kind
 from whence.util.files import complete, read_file
 from whence.util.text import nearest
 from whence.weights import DecisionForest, ForecastWeights, ForestWeights, KernelWeights, KNNWeights, Weights
 from whence.weights.kernel import KERNELS
 from whence.weights.metrics import METRICS, SHARES
-from whence.weights.refits import RefitKind
 
 __all__ = ["settings_of", "with_weights", "write_weights"]
 
@@ -36,36 +32,13 @@ SHARE = Rule(
     "'sqrt', 'log2', a whole number of features or a share of them in (0, 1]",
     lambda value: value in ("sqrt", "log2") or COUNT.fits(value) or (is_number(value) and 0 < value <= 1),
 )
-PART = Rule(
-    "a number of at least 0, such as 0.02 for 2 %", lambda value: is_number(value) and 0 <= value < float("inf")
-)
 METRIC = one_of(*METRICS)
 FLAG = Rule("true or false", lambda value: isinstance(value, bool))
 GAP = Rule("a number above 0 and below 1", lambda value: is_number(value) and 0 < value < 1)
 ALPHA = Rule("a number in [0, 1)", lambda value: is_number(value) and 0 <= value < 1)
 
-ERRORS = Rule("a number of standard errors of at least 0", lambda value: is_number(value) and 0 <= value < float("inf"))
-HOLDS = Rule(
-    "a share of the refits in (0, 1], such as 0.9, or false",
-    lambda value: value is False or (is_number(value) and 0 < value <= 1),
-)
-PLAUSIBLE = Rule(
-    "a share of the history between 0 and 1, such as 0.1", lambda value: is_number(value) and 0 < value < 1
-)
-
-
-def _is_margin(value: Any) -> bool:
-    try:
-        read_margin(value)
-    except InputError:
-        return False
-    return True
-
-
-MARGIN = Rule(MARGINS, _is_margin)
 FOLDS = Rule("a whole number of 2 or more", lambda value: COUNT.fits(value) and value >= 2)
 SWITCH = Rule("true or false", lambda value: isinstance(value, bool))
-THREADS = Rule("a whole number from 1 to 256", lambda value: COUNT.fits(value) and value <= 256)
 
 
 def _as_in(make: type[Weights], **rules: Rule) -> dict[str, tuple[Rule, Any]]:
@@ -130,42 +103,34 @@ WEIGHTS: Mapping[str, tuple[type[Weights], Mapping[str, tuple[Rule, Any]]]] = {
 UNSAID = ("metric", "scaled", "weights", "gap")
 
 
-@dataclass(frozen=True)
 class ExplainDefaults:
-    """How questions are asked unless a call says otherwise."""
+    """How questions are asked unless a call says otherwise: what a project `said`, by the names of `ask.OPTIONS`.
 
-    kind: Kind = "relative"
-    within: float = 0.0
-    time_limit: float | None = None
-    memory_limit: int | None = None
-    fixed: tuple[str, ...] = ()
-    engine: str = "auto"
-    threads: int | None = None
-    margin: float | tuple[float, str] | None = None
-    confidence: float = 0.0
-    #: False where the project wants the nearest explanation alone; None where it does not say.
-    holds: float | bool | None = None
-    refits: RefitKind | None = None
-    plausible: float | None = None
-    max_changes: int | None = None
-    #: What is asked about where no plan is given, as the command line takes it; None for any plan.
-    instead: str | None = None
+    `instead` is what is asked about where no plan is given, as the command line takes it; None for any plan. In a
+    project, ``holds=False`` asks for the nearest explanation alone.
+    """
+
+    def __init__(self, instead: str | None = None, **said: Any) -> None:
+        self.instead, self.said = instead, said
+
+    def __getitem__(self, name: str) -> Any:
+        """Return the value of an option: the project's, or the usual one."""
+        return self.said.get(name, OPTIONS[name].default)
 
     def options(self, **given: Any) -> dict[str, Any]:
-        """Arguments of `Policy.explain`: these defaults, and over them what is given and not None.
+        """Return arguments of `Policy.explain`: these defaults, and over them what is given and not None.
 
         `holds` and `confidence` exclude each other: what is given takes the place of the project's. ``holds=False``
         asks for neither.
         """
-        found = {**vars(self), **{name: value for name, value in given.items() if value is not None}}
-        del found["instead"]
+        found = {name: self[name] for name, one in OPTIONS.items() if one.in_file is not None}
+        found |= {name: value for name, value in given.items() if value is not None}
         # The project's share belongs to its absolute questions; one that is given is judged by `explain`.
         if given.get("within") is None and found["kind"] != "absolute":
-            found["within"] = 0.0
-        if given.get("confidence") is not None and given.get("holds") is None:
-            found["holds"] = None
-        elif given.get("holds") is not None and given.get("confidence") is None:
-            found["confidence"] = 0.0
+            found["within"] = OPTIONS["within"].default
+        for one, other in (("holds", "confidence"), ("confidence", "holds")):
+            if given.get(one) is not None and given.get(other) is None:
+                found[other] = OPTIONS[other].default
         if found["holds"] is False:
             found["holds"] = None
         return found
@@ -192,32 +157,15 @@ def read_risk(risk: Section) -> Risk:
 
 
 def read_explain_defaults(explain: Section, features: Collection[str]) -> ExplainDefaults:
-    """How questions are asked by default."""
-    fixed = explain.take("fixed", TEXTS, [])
-    for name in fixed:
+    """Return how questions are asked by default."""
+    taken = {name: explain.take(name, one.in_file) for name, one in OPTIONS.items() if one.in_file is not None}
+    said = {name: OPTIONS[name].read(value) for name, value in taken.items() if value is not None}
+    for name in said.get("fixed", ()):
         if features and name not in features:
             explain.error("fixed", f"names {name!r}, which is not a feature.{nearest(name, features)}")
-    limit, memory = explain.take("time_limit", POSITIVE), explain.take("memory_limit", POSITIVE)
-    margin = explain.take("margin", MARGIN)
-    confidence, holds = float(explain.take("confidence", ERRORS, 0.0)), explain.take("holds", HOLDS)
-    if confidence and holds:
+    if said.get("confidence") and said.get("holds"):
         explain.error("confidence", "must not be given with 'holds', which looks for the confidence by itself.")
-    made = ExplainDefaults(
-        kind=explain.take("kind", one_of("relative", "absolute"), "relative"),
-        within=float(explain.take("within", PART, 0.0)),
-        time_limit=None if limit is None else float(limit),
-        memory_limit=None if memory is None else int(memory),
-        fixed=tuple(fixed),
-        engine=explain.take("engine", one_of(*engine_names()), "auto"),
-        threads=explain.take("threads", THREADS),
-        margin=None if margin is None else read_margin(margin),
-        confidence=confidence,
-        holds=holds,
-        refits=explain.take("refits", one_of("seed", "bootstrap")),
-        plausible=explain.take("plausible", PLAUSIBLE),
-        max_changes=explain.take("max_changes", COUNT),
-        instead=explain.take("instead", TEXT),
-    )
+    made = ExplainDefaults(explain.take("instead", TEXT), **said)
     explain.close()
     return made
 

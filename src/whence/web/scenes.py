@@ -167,7 +167,7 @@ class Scene:
     def holds(self) -> float | None:
         """The share of refits in which the page asks an answer to hold; None where it asks for none."""
         own = self.conditions()
-        if self.unknown or own["confidence"] or self.defaults.holds is False:
+        if self.unknown or own["confidence"] or self.defaults["holds"] is False:
             return None
         return float(own["holds"] or HOLDS)
 
@@ -375,10 +375,10 @@ def project_scene(project: Project) -> Scene:
         today,
         alternative=None if isinstance(asked, PlanSet) else asked,
         instead=asked if isinstance(asked, PlanSet) else None,
-        fixed=defaults.fixed,
-        engine=defaults.engine,
-        time_limit=defaults.time_limit,
-        threads=defaults.threads,
+        fixed=defaults["fixed"],
+        engine=defaults["engine"],
+        time_limit=defaults["time_limit"],
+        threads=defaults["threads"],
         defaults=defaults,
     )
 
