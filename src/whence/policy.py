@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from whence.batch.explanations import Explanations
-from whence.batch.many import Batch, explain_many
 from whence.deciding import Decider, Decision
 from whence.errors import UnknownCategoryError
 from whence.explain.ask import OPTIONS, Request
@@ -14,15 +12,17 @@ from whence.explain.explanation import Explanation
 from whence.explain.pipeline import explain
 from whence.features import Observed
 from whence.question import Progress
-from whence.questions.compare import compare
-from whence.questions.comparison import Comparison
-from whence.questions.front import Front, front
-from whence.questions.menu import Menu, menu
-from whence.questions.reasons import Reasons, reasons
 from whence.report.extrapolation import tell_outside
 from whence.saving import read_saved, write_saved
 from whence.util.aliases import Kind
 from whence.weights.refits import RefitKind
+
+if TYPE_CHECKING:
+    from whence.batch.explanations import Explanations
+    from whence.questions.comparison import Comparison
+    from whence.questions.front import Front
+    from whence.questions.menu import Menu
+    from whence.questions.reasons import Reasons
 
 __all__ = ["Decision", "Policy", "load"]
 
@@ -244,6 +244,8 @@ class Policy(Decider):
         >>> whys.frame["status"].tolist()
         ['optimal', 'optimal', 'optimal']
         """
+        from whence.batch.many import Batch, explain_many
+
         self._history()
         return explain_many(
             self, Batch(contexts, instead, decision, plan_per_row, n_jobs, batch_size, on_progress, resume, options)
@@ -276,6 +278,8 @@ class Policy(Decider):
         >>> front.frame["distance"].round(3).tolist()
         [0.394, 0.348]
         """
+        from whence.questions.front import front
+
         self._history()
         self._check_known(context)
         found = front(self, context, instead, options)
@@ -310,6 +314,8 @@ class Policy(Decider):
         >>> policy.menu([0.1, 0.2, 0.1], instead=[11.5], up_to=2).status
         'complete'
         """
+        from whence.questions.menu import menu
+
         self._history()
         self._check_known(context)
         found = menu(self, context, instead, up_to, apart, options)
@@ -339,6 +345,8 @@ class Policy(Decider):
         >>> policy.reasons([0.1, 0.2, 0.1], instead=[30.0]).facts
         {'x0': 0.1}
         """
+        from whence.questions.reasons import reasons
+
         self._history()
         self._check_known(context)
         found = reasons(self, context, instead, options)
@@ -379,6 +387,8 @@ class Policy(Decider):
         >>> policy.compare([0.2, 0.5, 0.5], [0.8, 0.4, 0.5]).turning
         ('x0',)
         """
+        from whence.questions.compare import compare
+
         self._history()
         return compare(self, before, after, tolerance, time_limit, on_progress)
 

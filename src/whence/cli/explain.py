@@ -24,7 +24,6 @@ from whence.cli.options import (
     read_context,
 )
 from whence.cli.screen import console, exit_code, note, print_json, print_text, searching, waiting
-from whence.evaluation.evaluating import judged
 from whence.explain.explanation import Explanation
 from whence.explain.robust import HOLDS, why_not_refitted
 from whence.problems.base import cost_unit_of
@@ -123,6 +122,8 @@ def explain(
             why = why.with_rule(nearest=True)
     told.all_of(why, unknown)
     if report is not None:
+        from whence.evaluation.evaluating import judged
+
         if not search.stopping:
             with waiting("Judging the policy ..."):
                 why = why.with_quality(judged(ready.fitted()))
