@@ -66,7 +66,7 @@ def many() -> Asked:
     rows = [(name, X.iloc[0][name], X.iloc[1][name], 0.5 - 0.01 * i) for i, name in enumerate(X.columns)]
     fields = {name: getattr(base, name) for name in base.__dataclass_fields__}
     fields |= {"status": "time_limit", "context": X.iloc[1], "weights_after": asked.policy.weights_at(X.iloc[1])}
-    fields |= {"cost_after": base.cost_before, "distance": 12.0, "bound": 0.0}
+    fields |= {"paid_after": base.cost_before, "distance": 12.0, "bound": 0.0}
     fields |= {"changed": rows}
     asked.why = wh.Explanation(**fields)
     return asked

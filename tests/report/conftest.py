@@ -33,6 +33,10 @@ class Parts(Source):
     def usual(self, context: Any) -> None:
         """It is not known."""
 
+    def decided(self, context: Any, weights: Any) -> tuple[None, None]:
+        """It is not known: the costs are made up."""
+        return None, None
+
     def fingerprints(self, afresh: bool = False) -> dict[str, Any]:
         """None are known."""
         return {}
@@ -132,7 +136,7 @@ def _explanation(changes: list[tuple[Any, ...]] = (), **given: Any) -> wh.Explan
         "decision": np.array([60.0, 70.0]),
         "alternative": np.array([80.0, 70.0]),
         "cost_before": Costs(31.2, 35.0),
-        "cost_after": Costs(41.3, 40.9),
+        "paid_after": Costs(41.3, 40.9),
         "weights_before": before,
         "weights_after": after,
         "engine": "search (forest)",
@@ -143,9 +147,9 @@ def _explanation(changes: list[tuple[Any, ...]] = (), **given: Any) -> wh.Explan
         "costs_alternative": problem.costs([80.0, 70.0], demand),
     }
     if given.get("status") in ("none", "time_limit", "interrupted") and not changes:
-        fields |= {"context": None, "cost_after": None, "weights_after": None, "distance": np.inf, "bound": np.inf}
+        fields |= {"context": None, "paid_after": None, "weights_after": None, "distance": np.inf, "bound": np.inf}
     if given.get("status") == "already":
-        fields |= {"cost_after": fields["cost_before"], "weights_after": before}
+        fields |= {"paid_after": fields["cost_before"], "weights_after": before}
     fields |= {name: value for name, value in given.items() if name not in PARTS}
     parts = {name: value for name, value in given.items() if name in PARTS}
     return wh.Explanation(**fields, source=_source(fields["decision"], parts, history, demand))

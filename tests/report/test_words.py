@@ -126,7 +126,7 @@ def test_costs_are_shown_so_that_the_verdict_is_visible(make: Make, weekday: Cha
         size = 10 ** rng.uniform(-3, 7)
         gap = size * 10 ** rng.uniform(-8, -1)
         base = rng.normal(0, size)
-        costs = {"cost_before": Costs(base, base + gap), "cost_after": Costs(base + gap, base)}
+        costs = {"cost_before": Costs(base, base + gap), "paid_after": Costs(base + gap, base)}
         why = make([weekday], **costs, tolerance=1e-9 * size)
         decision, plan, decision_after, plan_after = numbers(line(str(why), "Expected cost"))
         assert decision < plan
@@ -135,14 +135,14 @@ def test_costs_are_shown_so_that_the_verdict_is_visible(make: Make, weekday: Cha
 
 def test_costs_equal_within_the_tolerance_look_equal(make: Make, weekday: Change) -> None:
     """A plan that is dearer by less than the tolerance is as good, and its cost is not shown as larger."""
-    why = make([weekday], cost_after=Costs(41.29999999, 41.30000001), tolerance=1e-6)
+    why = make([weekday], paid_after=Costs(41.29999999, 41.30000001), tolerance=1e-6)
     assert "Your plan would have been as good as the decision if" in str(why)
     assert "In the changed context: 41.3 for the decision, 41.3 for your plan." in str(why)
 
 
 def test_large_costs_have_no_needless_decimals(make: Make, weekday: Change) -> None:
     """Costs in the thousands are shown as whole numbers, without an exponent."""
-    text = str(make([weekday], cost_before=Costs(1234567.0, 2345678.0), cost_after=Costs(3456789.0, 3000000.0)))
+    text = str(make([weekday], cost_before=Costs(1234567.0, 2345678.0), paid_after=Costs(3456789.0, 3000000.0)))
     assert "as it is: 1234567 for the decision, 2345678 for your plan." in text
 
 
@@ -471,7 +471,7 @@ def test_none_and_already_word_by_word(make: Make) -> None:
         "Proved: no such context exists."
     )
     costs = Costs(5.0, 4.25)
-    assert str(make(status="already", cost_before=costs, cost_after=costs)) == (
+    assert str(make(status="already", cost_before=costs, paid_after=costs)) == (
         f"{HEAD}Nothing has to change: your plan is better than the decision in the context as it is.\n"
         "Expected cost: 5.00 for the decision, 4.25 for your plan.\n"
         "It holds already, so there was nothing to search for."
@@ -517,13 +517,13 @@ def test_what_neighbours_say_can_be_typed_in_again() -> None:
 
 def test_costs_are_never_bent_towards_the_verdict(make: Make, weekday: Change) -> None:
     """A plan that costs more within a wide tolerance is shown with its own cost, and the text says what counts."""
-    why = make([weekday], cost_unit="€", cost_after=Costs(59.67, 68.57), tolerance=9.2)
+    why = make([weekday], cost_unit="€", paid_after=Costs(59.67, 68.57), tolerance=9.2)
     assert "In the changed context: 59.67 € for the decision, 68.57 € for your plan. " in str(why)
     assert "That counts as equal: within the tolerance of 9.2 €." in str(why)
-    already = make([], status="already", cost_before=Costs(59.67, 68.57), cost_after=Costs(59.67, 68.57), tolerance=9.2)
+    already = make([], status="already", cost_before=Costs(59.67, 68.57), paid_after=Costs(59.67, 68.57), tolerance=9.2)
     assert "59.67 for the decision, 68.57 for your plan. That counts as equal" in str(already)
     assert "counts as equal" not in str(make([weekday]))
-    assert "counts as equal" not in str(make([weekday], cost_after=Costs(41.3, 41.30000001), tolerance=1e-4))
+    assert "counts as equal" not in str(make([weekday], paid_after=Costs(41.3, 41.30000001), tolerance=1e-4))
 
 
 @pytest.mark.parametrize(

@@ -116,6 +116,7 @@ COLUMNS: dict[str, Any] = {
     "cost_alternative": np.nan,
     "cost_decision_after": np.nan,
     "cost_alternative_after": np.nan,
+    "cost_best_after": np.nan,
     "decision": "",
     "alternative": "",
     "held": np.nan,

@@ -10,8 +10,8 @@ from whence.util.json import quoted
 
 __all__ = ["differing"]
 
-#: What documents of this schema did not hold at first; all of it follows from other entries.
-ADDED = ("risk_words", "spread", "shown", "usual")
+#: What documents of this schema did not hold at first.
+ADDED = ("risk_words", "spread", "shown", "usual", "best", "after", "after_text")
 #: Entries of one part of a document that are listed before the rest is only counted.
 LISTED = 3
 
@@ -48,7 +48,8 @@ def differing(written: Any, computed: Any, largest: float = 1.0, leave_out: Coll
 def _entries(written: Any, computed: Any, path: str, largest: float) -> Iterator[str]:
     if isinstance(written, dict) and isinstance(computed, dict):
         for name in dict.fromkeys((*written, *computed)):
-            yield from _entries(written.get(name), computed.get(name), f"{path}.{name}", largest)
+            if name in written or name not in ADDED:
+                yield from _entries(written.get(name), computed.get(name), f"{path}.{name}", largest)
     elif isinstance(written, list) and isinstance(computed, list):
         if len(written) != len(computed):
             yield f"{path} has {len(written)} entries in the document and {len(computed)} computed again."

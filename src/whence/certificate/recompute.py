@@ -271,7 +271,7 @@ def _completed(
         changed=changed,
         room=_kept_room(said, rounding_limits(policy, question, answer, context, changed), faults),
         distance=distance,
-        cost_after=Costs(
+        paid_after=Costs(
             risk.of(question.claim.decision, after),
             risk.of(question.claim.alternative, after) + question.claim.allowance,
         ),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 import pandas as pd
 from msgspec import json, to_builtins
+from msgspec.structs import astuple
 
 from whence.checks import POSITIVE, at_least, one_of, whole
 from whence.engines import has_part
@@ -67,10 +68,12 @@ SILENT = {"weights_before": 0.0, "weights_after": 0.0, "costs_decision": np.nan,
 
 
 class Costs(NamedTuple):
-    """Cost (or CVaR) of the explained decision and of the alternative in one context."""
+    """Cost (or CVaR) of the explained decision and of the alternative in one context, and of the policy's own plan."""
 
     decision: float
     alternative: float
+    #: Of what the policy itself plans there; None where that is not known.
+    best: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +94,10 @@ class Explanation:
     distance, bound : float
         Distance found, and proved lower bound on the true optimum.
     cost_before, cost_after : Costs
-        Of the decision and the alternative in the initial context and in `context`.
+        Of the decision and the alternative in the initial context and in `context`; `best` is the cost of what the
+        policy itself plans there.
+    plan_after : plan
+        What the policy itself would plan in `context`.
     weights_before, weights_after : ndarray of shape (n,)
         Which past observations speak in either context.
     costs_decision, costs_alternative : ndarray of shape (n,)
@@ -121,7 +127,8 @@ class Explanation:
     decision: Any
     alternative: Any
     cost_before: Costs
-    cost_after: Costs | None
+    #: What both plans cost in `context`.
+    paid_after: Costs | None
     weights_before: Floats
     weights_after: Floats | None
     engine: str
@@ -189,6 +196,25 @@ class Explanation:
     def report(self) -> Report:
         """All that is shown of the explanation, as plain data: see :mod:`whence.report.document`."""
         return report_of(self)
+
+    @cached_property
+    def _there(self) -> tuple[Any, float | None]:
+        """The policy's own plan in the context found and its cost; nothing where that is not known."""
+        if self.source is None and self.written is not None and self.written.cost_after is not None:
+            return plan_of(self.written.plans, "after"), self.written.cost_after.best
+        if self.source is None or self.context is None or self.weights_after is None:
+            return None, None
+        return self.source.decided(self.context, self.weights_after)
+
+    @property
+    def plan_after(self) -> Any:
+        """What the policy itself would plan in the context found; None where there is none."""
+        return self._there[0]
+
+    @property
+    def cost_after(self) -> Costs | None:
+        """What both plans, and the policy's own plan, cost in the context found."""
+        return None if self.paid_after is None else self.paid_after._replace(best=self._there[1])
 
     # ---- what the source, or the report that was made of it, tells ---------------------------------------
 
@@ -488,8 +514,8 @@ class Explanation:
             bound=number_from_plain(report.bound),
             decision=plan_of(report.plans, "decision"),
             alternative=plan_of(report.plans, "alternative"),
-            cost_before=Costs(report.cost_before.decision, report.cost_before.alternative),
-            cost_after=None if after is None else Costs(after.decision, after.alternative),
+            cost_before=Costs(*astuple(report.cost_before)),
+            paid_after=None if after is None else Costs(*astuple(after)),
             room={name: (low, high) for name, (low, high) in report.room.items()},
             margin=(0.0, 0.0) if report.margin is None else (report.margin[0], report.margin[1]),
             unrestricted=None if inner is None else cls._of(inner),
@@ -504,7 +530,7 @@ class Explanation:
     def __getstate__(self) -> dict[str, Any]:
         # A forest and a history would travel with every explanation otherwise; weights and costs are in the report.
         state = dict(vars(self.light() if self.source else self))
-        for made in ("report", "changes"):
+        for made in ("report", "changes", "_there"):
             state.pop(made, None)
         return state | dict.fromkeys(SILENT) if state["written"] else state
 

@@ -308,8 +308,9 @@ def _draft(
         cost_before=Costs(
             risk.of(question.claim.decision, before),
             risk.of(question.claim.alternative, before) + question.claim.allowance,
+            compared.decided.cost,
         ),
-        cost_after=None,
+        paid_after=None,
         weights_after=None,
         engine=request.answerer.label(policy.weights_, request.options),
         seconds=0.0,
@@ -352,7 +353,7 @@ def _found(policy: Policy, question: Question, answer: Answer, draft: Explanatio
             distance=0.0,
             bound=0.0,
             context=draft.initial,
-            cost_after=draft.cost_before,
+            paid_after=draft.cost_before,
             **after_of(
                 policy, question, draft, draft.weights_before if draft.forecast is None else draft.forecast.before
             ),
@@ -374,7 +375,7 @@ def _found(policy: Policy, question: Question, answer: Answer, draft: Explanatio
         context=context,
         distance=distance,
         bound=bound,
-        cost_after=Costs(decision, alternative + question.claim.allowance),
+        paid_after=Costs(decision, alternative + question.claim.allowance),
         **after_of(policy, question, draft, after),
     )
 

@@ -9,6 +9,8 @@ from weakref import WeakKeyDictionary
 
 import pandas as pd
 
+from whence.errors import SolverError
+from whence.explain.plan_costs import sample_costs
 from whence.features import Schema
 from whence.problems.base import DecisionProblem
 from whence.report.document import QualityEntry
@@ -59,6 +61,18 @@ class Source:
         if self.schema.lacks(self.X):
             return None
         return usual_in(self.weights, self.schema, self.X).share(self.schema.encode_row(context))
+
+    def decided(self, context: pd.Series, weights: Floats) -> tuple[Any, float | None]:
+        """Return what the policy itself plans in a context where observations have these weights, and its cost.
+
+        Both are None where the solver finds no plan.
+        """
+        outcomes = self.weights.outcomes(self.inputs(context), self.Y) if self.weights.forecasts else self.Y
+        try:
+            plan = self.problem.solve(outcomes, weights, self.risk)
+        except SolverError:
+            return None, None
+        return plan, float(self.risk.of(sample_costs(self.problem, plan, outcomes), weights))
 
     def fingerprints(self, afresh: bool = False) -> dict[str, Any]:
         """Fingerprints of model, history and problem; those of a fitted model are kept unless asked `afresh`."""

@@ -21,7 +21,7 @@ from whence.report.numbers import duration, plain
 from whence.report.reading import document_from
 from whence.report.result_pages import Chart, MenuDocument, Sheet, Table
 from whence.report.svg import Bar, bars
-from whence.report.words import changes_in_words
+from whence.report.words import above_best, changes_in_words
 from whence.util.frames import TableKind, in_kind, kind_of
 from whence.util.json import to_plain
 from whence.util.text import listed
@@ -237,10 +237,16 @@ class Menu(Answers):
             else []
         )
         rows = [
-            [", ".join(features_of(why)), changes_in_words(why.report), plain(why.distance, 4), why.status]
+            [
+                ", ".join(features_of(why)),
+                changes_in_words(why.report),
+                plain(why.distance, 4),
+                why.status,
+                why.report.plans.after_text,
+            ]
             for why in self.answers
         ]
-        head = ["features", "what changes", "distance", "status"]
+        head = ["features", "what changes", "distance", "status", "the policy's own plan there"]
         certificate = [
             ("sets of features asked for", f"up to {self.up_to}"),
             ("complete up to", f"{self.complete_up_to}"),
@@ -258,7 +264,9 @@ def features_of(why: Explanation) -> list[str]:
 
 def _line(why: Explanation) -> str:
     sure = "" if why.status == "optimal" else ", not proved nearest"
-    return f"{changes_in_words(why.report)} (distance {plain(why.distance, 4)}{sure})"
+    over = above_best(why.report)
+    best = f", {plain(100.0 * over, 2)} % above the best plan there" if over else ""
+    return f"{changes_in_words(why.report)} (distance {plain(why.distance, 4)}{sure}{best})"
 
 
 def menu(policy: Policy, context: Any, instead: Any, up_to: int, apart: float, options: dict[str, Any]) -> Menu:

@@ -142,7 +142,8 @@ def _values(row: pd.Series) -> dict[str, Any]:
 
 
 def _costs(costs: Costs) -> CostPair:
-    return CostPair(decision=float(costs.decision), alternative=float(costs.alternative))
+    best = None if costs.best is None else float(costs.best)
+    return CostPair(decision=float(costs.decision), alternative=float(costs.alternative), best=best)
 
 
 def _plans(explanation: Explanation) -> Plans:
@@ -154,6 +155,11 @@ def _plans(explanation: Explanation) -> Plans:
         "alternative_text": explanation.alternative_text,
     }
     shown = ShownPlans("other", *pair) if problem is None else problem.shown(*pair, explanation.outcomes)
+    best = explanation.plan_after
+    if problem is not None and best is not None and explanation.status != "already":
+        again = problem.shown(explanation.decision, best, explanation.outcomes)
+        texts["after"] = to_plain(again.alternative) if again.form == shown.form else None
+        texts["after_text"] = problem.describe(best, explanation.outcomes) or str(best)
     return Plans(
         form=shown.form,
         parts=shown.parts,

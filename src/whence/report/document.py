@@ -85,6 +85,7 @@ class CostPair(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     decision: Number
     alternative: Number
+    best: Annotated[Number | None, about("Of what the policy itself plans there, where that is known.")] = None
 
 
 class Map(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -118,6 +119,8 @@ class Plans(Struct, frozen=True, kw_only=True, omit_defaults=True):
     map: Map | None
     decision_text: Annotated[str, about("The decision as readable text.")]
     alternative_text: Annotated[str, about("The alternative as readable text.")]
+    after: Annotated[Any, about("What the policy itself plans in the changed context, in the same form.")] = None
+    after_text: Annotated[str, about("The same as readable text.")] = ""
 
 
 class Observation(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -223,9 +226,11 @@ class Shown(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     axis: Annotated[str, about("What is minimised, and in which unit, as an axis names it.")]
     verdict: str
+    poor: Annotated[str, about("That neither plan is good in the changed context.")] = ""
     staying: str
     exact: str
     costs: str
+    there: Annotated[str, about("What the policy itself plans in the changed context, and at what cost.")] = ""
     certainty: str
     remedy: str
     reliance: Annotated[str, about("How far it can be relied on.")] = ""

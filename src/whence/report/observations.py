@@ -197,7 +197,7 @@ def spread_of(explanation: Explanation) -> Spread | None:
     ):
         # What may come moves with the context, not its weights.
         curves[2:] = [(told.decision_after, curves[2][1]), (told.alternative_after, curves[2][1])]
-    bins = binned(curves, max(mark for *_, marks in contexts for mark in marks))
+    bins = binned(curves, max(mark for *_, marks in contexts for mark in marks[:2]))
     panels = [
         Panel(
             heading=heading,

@@ -32,7 +32,8 @@ DRAWN = 24
 
 def plan_of(plans: Plans, name: str) -> Any:
     """The plan of that name: quantities as an array, a route as a list of nodes, anything else as it is."""
-    return in_form(getattr(plans, name), plans.form)
+    plan = getattr(plans, name)
+    return None if plan is None else in_form(plan, plans.form)
 
 
 def in_form(plan: Any, form: str) -> Any:

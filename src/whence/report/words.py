@@ -38,7 +38,7 @@ from whence.report.set_words import (
 )
 from whence.util.text import joined, listed
 
-__all__ = ["answer", "changes_in_words", "changes_shown", "sentences", "shown_of", "wrapped"]
+__all__ = ["above_best", "answer", "changes_in_words", "changes_shown", "sentences", "shown_of", "wrapped"]
 
 #: Up to this many changes are told in one sentence; more get one line each.
 IN_A_SENTENCE = 3
@@ -48,6 +48,8 @@ LISTED = 12
 NAMED = 5
 #: Lines are not broken narrower than this, whatever the terminal says of itself.
 NARROWEST = 30
+#: Plans that cost over this share more than the best are said to be far from it.
+FAR = 0.05
 #: A plan's text may be this long; of a longer one the middle is left out.
 LONG = 400
 
@@ -62,9 +64,11 @@ def shown_of(report: Report) -> Shown:
     return Shown(
         axis=_in_unit(report.risk_words, unit),
         verdict=_verdict(report, changes),
+        poor=_poor(report),
         staying=_staying(report),
         exact=_to_the_last_digit(report, changes),
         costs=_costs(report, *priced),
+        there=_there(report, after),
         certainty=certainty(report),
         remedy=_remedy(report),
         reliance=reliance_in_words(report),
@@ -104,8 +108,8 @@ def sentences(report: Report, shown: Shown) -> str:
 
 def answer(shown: Shown) -> str:
     """What is said besides the plans: the verdict, what stays, the costs, and how sure it is."""
-    parts = [joined(shown.verdict, shown.staying), shown.exact, shown.forecast, shown.costs, shown.certainty]
-    parts.append(shown.remedy)
+    parts = [joined(shown.verdict, shown.staying), shown.poor, shown.exact, shown.forecast, shown.costs, shown.there]
+    parts += [shown.certainty, shown.remedy]
     parts += [shown.reliance, shown.usual, shown.rule, shown.quality]
     return "\n".join(part for part in parts if part)
 
@@ -236,6 +240,46 @@ def _costs(report: Report, before: list[str], after: list[str]) -> str:
     if not second:
         return f"{risk}: {first}." + (_allowance(report, before) if report.status == "already" else "")
     return f"{risk}, as it is: {first}. In the changed context: {second[0]}." + _allowance(report, after)
+
+
+def above_best(report: Report) -> float | None:
+    """Return by which share the alternative costs more than the policy's own plan in the context found.
+
+    0 where it is no more than the tolerance; None where there is no such context, or a share means nothing.
+    """
+    costs = report.cost_after
+    if costs is None or costs.best is None or report.status == "already":
+        return None
+    over = costs.alternative - costs.best
+    return 0.0 if over <= report.tolerance else over / costs.best if costs.best > 0.0 else None
+
+
+def _poor(report: Report) -> str:
+    """That neither plan is good in the context found, and what to ask instead."""
+    over = above_best(report)
+    if report.kind == "absolute" or over is None or over <= FAR:
+        return ""
+    plan = other_plan(report)
+    return (
+        f"But neither plan is good there: both cost over {plain(100.0 * FAR)} % more than the best one. The absolute "
+        f"question asks where {plan} would be the best."
+    )
+
+
+def _there(report: Report, shown: Sequence[str]) -> str:
+    """What the policy itself would plan in the context found, where costs are `shown` like these."""
+    costs, plan = report.cost_after, other_plan(report)
+    if costs is None or costs.best is None or report.status == "already" or not report.plans.after_text:
+        return ""
+    over, share = costs.alternative - costs.best, above_best(report)
+    if over <= report.tolerance:
+        return "" if report.kind == "absolute" or report.among else "There the policy itself would plan nothing better."
+    more = with_unit(plain(over, 3), report.cost_unit) if share is None else f"{plain(100.0 * share, 2)} %"
+    best = plain(costs.best, 9)
+    if "e" not in best:
+        best = f"{costs.best:.{len(shown[0].partition('.')[2])}f}"
+    own, paid = _shortened(report.plans.after_text), with_unit(best, report.cost_unit)
+    return f"There the policy itself would plan {own} for {paid}; {plan} is {more} above that."
 
 
 def _allowance(report: Report, shown: list[str]) -> str:

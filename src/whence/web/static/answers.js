@@ -24,8 +24,8 @@ const NAMED = { distance: "distance", "boxes or nodes searched": "boxes", "holds
 const NOTHING_YET = { time_limit: "Time is up: nothing found", interrupted: "Stopped: nothing found yet" };
 
 /** The lines of an answer, the verdict first; both plans are on the page already. */
-export function linesOf({ verdict, staying, exact, forecast = "", costs, certainty, remedy }) {
-  return [verdict, staying, exact, forecast, costs, certainty, remedy].flatMap((text) => text.split("\n")).filter(Boolean);
+export function linesOf({ verdict, poor = "", staying, exact, forecast = "", costs, there = "", certainty, remedy }) {
+  return [verdict, poor, staying, exact, forecast, costs, there, certainty, remedy].flatMap((text) => text.split("\n")).filter(Boolean);
 }
 
 /** What an answer says; where another one stands above it, what both have in common is left out. */
