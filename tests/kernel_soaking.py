@@ -184,7 +184,7 @@ def judged_by_grid(
     # Neighbours are placed with a hair more than the separation.
     if answer.bound > nearest + 1e-8:
         return f"bound {answer.bound!r}, but there is one at {nearest!r}"
-    kept = answer.distance * (1.0 - question.weights.proof_gap) <= answer.bound + 1e-9
+    kept = answer.distance * (1.0 - question.weights.capabilities.proof_gap) <= answer.bound + 1e-9
     return "" if kept else f"bound {answer.bound!r} for {answer.distance!r}"
 
 

@@ -88,7 +88,7 @@ class Decider(BaseEstimator):  # type: ignore[misc]
         self.check_parameters()
         tables = kind_of(X)
         X, Y = as_pandas(X), as_pandas(Y)
-        missing = self.weights is not None and self.weights.knows_missing
+        missing = self.weights is not None and self.weights.capabilities.knows_missing
         table = as_table(X, "X", missing=missing)
         check_order(X, Y)
         if isinstance(table.index, pd.DatetimeIndex) and isinstance(X, pd.DataFrame):
@@ -104,14 +104,14 @@ class Decider(BaseEstimator):  # type: ignore[misc]
         named = isinstance(X, pd.DataFrame) and all(isinstance(c, str) for c in X.columns)
         if named:
             weights.check_columns(list(table.columns))
-        self.schema_ = (self.schema or Schema()).fit(table, missing, steps=not weights.sees_units)
-        if self.schema_.dated and weights.sees_units:
+        self.schema_ = (self.schema or Schema()).fit(table, missing, steps=not weights.capabilities.sees_units)
+        if self.schema_.dated and weights.capabilities.sees_units:
             raise InputError(
                 f"Weights that see columns in their own units know no dates. Got the date {self.schema_.dated[0]!r}: "
                 "give the parts of it that count as columns instead.",
                 parameter="schema",
             )
-        if self.schema_.cyclic and not weights.follows_circles:
+        if self.schema_.cyclic and not weights.capabilities.follows_circles:
             raise InputError(
                 f"What goes round, here {self.schema_.cyclic[0]!r}, needs weights made of trees, forecasts, or "
                 f"neighbours in the L1 norm of the coordinates. Got {type(weights).__name__}, which tells contexts "
@@ -124,7 +124,7 @@ class Decider(BaseEstimator):  # type: ignore[misc]
             self.feature_names_in_ = np.asarray(X.columns, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        self._sees_units, self._sees_levels = weights.sees_units, weights.sees_levels
+        self._sees_units, self._sees_levels = weights.capabilities.sees_units, weights.capabilities.sees_levels
         weights.take_columns([SeenColumn(*column) for column in self.schema_.seen_columns()])
         weights.take_circles(self.schema_.circles)
         weights.take_problem(self.problem, self.risk_)
@@ -212,7 +212,7 @@ class Decider(BaseEstimator):  # type: ignore[misc]
 
         Where the weights forecast, it is the forecast plus what forecasts missed then (see `ForecastWeights`).
         """
-        if not self.weights_.forecasts:
+        if not self.weights_.capabilities.forecasts:
             return self.Y_
         return self.weights_.outcomes(self.inputs_of(row, self.unknown), self.Y_)
 
@@ -328,7 +328,7 @@ def _fitted(weights: Weights, inputs: Floats, outcomes: Floats, sample_weight: A
     """Weights fitted to rows that count alike, or for as much as is said."""
     if sample_weight is None:
         return weights.fit(inputs, outcomes)
-    if not weights.takes_sample_weight:
+    if not weights.capabilities.takes_sample_weight:
         raise InputError(
             f"'sample_weight' must be left out: {type(weights).__name__} has no use for it.", parameter="sample_weight"
         )

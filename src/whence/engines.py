@@ -193,23 +193,21 @@ def what_goes_with_what() -> str:
 def check_reliance(question: Question) -> None:
     """Refuse to ask weights by how much they agree, or for usual contexts, where no search knows that of them."""
     weights = question.weights
-    if question.claim.confidence and not weights.knows_spread(question.claim.risk.tail):
+    if question.claim.confidence and not weights.capabilities.knows_spread:
         if weights.counts is not None:
             what = "must be 0 for neighbours that were fitted with a 'sample_weight'"
         elif isinstance(weights, KNNWeights) and weights.by_distance:
             what = "must be 0 for neighbours that count by their distance"
-        elif weights.knows_spread(None):
-            what = "must be 0 under CVaR for weights that are not made of trees"
         else:
             what = "needs weights made of trees or of neighbours"
         raise InputError(f"'confidence' {what}. Got {type(weights).__name__} instead.", parameter="confidence")
-    if weights.counts is not None and question.claim.risk.tail is not None and not weights.per_tree_known:
+    if weights.counts is not None and question.claim.risk.tail is not None and not weights.capabilities.made_of_trees:
         raise InputError(
             "'sample_weight' must be left out in 'fit' to explain decisions under CVaR by neighbours: no search knows "
             "the tail of neighbours that do not count alike.",
             parameter="sample_weight",
         )
-    if isinstance(question.space.plausible, Isolation) and not weights.per_tree_known:
+    if isinstance(question.space.plausible, Isolation) and not weights.capabilities.made_of_trees:
         raise InputError(
             "'plausible' needs weights made of trees, or of neighbours in the L1 norm of the coordinates. "
             f"Got {_called(weights)} instead.",

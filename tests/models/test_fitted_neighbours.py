@@ -55,7 +55,7 @@ def test_policies_around_fitted_neighbours_survive_copies(name: str) -> None:
     model = KNeighborsRegressor(7, **METRICS[name]).fit(table, y)
     policy = wh.Policy(wh.Newsvendor(1, 3), KNNWeights.of(model)).fit(table, outcomes)
     assert clone(policy).weights.frozen is model
-    assert not policy.weights_.can_refit
+    assert not policy.weights_.capabilities.can_refit
     today = table.iloc[0]
     why = policy.explain(today, instead=policy.decide(today) + 8)
     assert why.status == "optimal"

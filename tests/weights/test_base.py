@@ -107,8 +107,8 @@ def test_columns_and_shapes_are_checked() -> None:
 
 def test_only_neighbours_need_a_separation() -> None:
     """A separation is kept, and named, where neighbours could be equally far."""
-    assert [weights.needs_separation for weights in every()] == [False, False, True, False]
-    assert [weights.sees_units for weights in every()] == [False, True, False, False]
+    assert [weights.capabilities.needs_separation for weights in every()] == [False, False, True, False]
+    assert [weights.capabilities.sees_units for weights in every()] == [False, True, False, False]
 
 
 def test_thresholds_are_those_of_the_splits() -> None:

@@ -63,7 +63,7 @@ def test_each_neighbour_alone() -> None:
     alone = weights.per_tree(np.array([0.1]))
     assert alone.tolist() == [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
     assert alone.mean(axis=0).tolist() == weights.at([0.1]).tolist()
-    assert weights.knows_spread(None)
-    assert weights.knows_spread(0.5)
-    assert ForestWeights().knows_spread(0.5)
+    assert weights.capabilities.knows_spread
+    assert weights.capabilities.knows_spread
+    assert ForestWeights().capabilities.knows_spread
     assert ForestWeights().usual_measure(np.zeros((3, 1))) is None

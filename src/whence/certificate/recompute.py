@@ -321,7 +321,7 @@ def _faults_of_status(said: Explanation, draft: Explanation, searched: bool) -> 
 def _faults_of_numbers(said: Explanation, policy: Policy) -> list[str]:
     """Whether distance and bound go together, as the status says."""
     faults = []
-    gap = said.asked.get("mip_gap") or policy.weights_.proof_gap
+    gap = said.asked.get("mip_gap") or policy.weights_.capabilities.proof_gap
     least = said.distance * (1.0 - float(gap)) - 1e-9 if isinstance(gap, int | float) else said.distance
     if said.status in ("optimal", "already") and said.bound < least:
         faults.append(f"The bound must be the distance where the status is {said.status!r}. Got {said.bound:.9g}.")

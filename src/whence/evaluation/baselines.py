@@ -294,7 +294,7 @@ class Trial:
             if self.late:
                 return None
             weights = row.toarray().ravel()
-            if fitted.weights_.forecasts:
+            if fitted.weights_.capabilities.forecasts:
                 seen = fitted.outcomes_in(fitted.schema_.row(rows.iloc[place]))
             came = self.Y[fold.test[place]][None, :]
             for entry in entries:

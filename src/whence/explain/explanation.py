@@ -430,7 +430,7 @@ class Explanation:
             return replace(self.with_rule(time_limit), nearest=self.nearest.with_rule(time_limit))
         source = self.source
         known = self.rule is not None or self.context is None or self.question is None
-        if known or source is None or not source.weights.per_tree_known:
+        if known or source is None or not source.weights.capabilities.made_of_trees:
             return self
         return replace(self, rule=self.region(time_limit))
 

@@ -147,7 +147,7 @@ class _Inquiry:
 def _checked(policy: Policy, request: Request) -> tuple[Request, PlanSet | None]:
     """Return the request with plans as the problem takes them, and the set that is asked about, if it is one."""
     plans = asked_set(policy, request)
-    if policy.weights_.forecasts:
+    if policy.weights_.capabilities.forecasts:
         check_asked(policy, request, plans is not None)
     if plans is None:
         request = replace(request, instead=named(policy, request.instead), decision=named(policy, request.decision))
@@ -165,7 +165,7 @@ def _question(
     barred: Sequence[Collection[str]],
 ) -> Question:
     """Return what the engine is asked: where contexts may lie, and what must hold there."""
-    if policy.weights_.forecasts:
+    if policy.weights_.capabilities.forecasts:
         question = forecast_question(policy, request, initial, limits, compared.plan)
     else:
         question = question_of(policy, request, initial, limits, compared.costs)
@@ -178,7 +178,7 @@ def _question(
 def _check_engine(policy: Policy, request: Request, question: Question) -> None:
     """Refuse a question that the engine cannot answer, before any work."""
     # The rungs of a ladder ask for confidence, too, where there are trees.
-    climbs = request.holds is not None and policy.weights_.per_tree_known
+    climbs = request.holds is not None and policy.weights_.capabilities.made_of_trees
     confidence = 1.0 if climbs else float(request.confidence)
     request.answerer.check(question.claiming(confidence=confidence) if confidence else question)
 
@@ -194,7 +194,7 @@ def _inquiry(
 ) -> _Inquiry:
     """Return the inquiry with everything that is known before the answer."""
     decided = compared.decided
-    here = question.weights.at(policy.inputs_of(initial)) if policy.weights_.forecasts else decided.weights
+    here = question.weights.at(policy.inputs_of(initial)) if policy.weights_.capabilities.forecasts else decided.weights
     draft = _draft(policy, request, question, initial, here, compared)
     if compared.plans is not None:
         draft = _with_plans(draft, request, compared.plans)
@@ -321,7 +321,7 @@ def _draft(
         plausible=request.plausible,
         max_changes=None if request.max_changes is None else int(request.max_changes),
         tolerance=question.claim.tau,
-        separation=question.settings.separation if policy.weights_.needs_separation else None,
+        separation=question.settings.separation if policy.weights_.capabilities.needs_separation else None,
         # Whatever the risk counts an observation for, a report shows what it costs.
         costs_decision=costs["decision"],
         costs_alternative=costs["instead"],

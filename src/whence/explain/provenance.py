@@ -49,8 +49,8 @@ class Source:
 
     def inputs(self, row: pd.Series | None = None) -> Floats:
         """The past contexts, or one context, as the weights' estimator sees them."""
-        schema, units = self.schema, self.weights.sees_units
-        if self.weights.sees_levels:
+        schema, units = self.schema, self.weights.capabilities.sees_units
+        if self.weights.capabilities.sees_levels:
             return schema.levels_shown(self.X, "error") if row is None else schema.levels_row(row, "error")
         if row is None:
             return schema.numbers(self.X, "error") if units else schema.coordinates_shown(self.X, "error")
@@ -67,7 +67,7 @@ class Source:
 
         Both are None where the solver finds no plan.
         """
-        outcomes = self.weights.outcomes(self.inputs(context), self.Y) if self.weights.forecasts else self.Y
+        outcomes = self.weights.outcomes(self.inputs(context), self.Y) if self.weights.capabilities.forecasts else self.Y
         try:
             plan = self.problem.solve(outcomes, weights, self.risk)
         except SolverError:

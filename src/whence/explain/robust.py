@@ -319,9 +319,9 @@ def why_not_refitted(weights: Weights, engine: str = "auto") -> str:
     >>> why_not_refitted(ForestWeights())
     ''
     """
-    if weights.forecasts:
+    if weights.capabilities.forecasts:
         return "How far you can rely on it is not known: forecasts with residuals are not held against refits."
-    if not weights.can_refit:
+    if not weights.capabilities.can_refit:
         return (
             "How far you can rely on it is not known: the model was given fitted and cannot be fitted again; ask with "
             "a confidence to see how far its trees or neighbours agree."
@@ -398,7 +398,7 @@ class _Climb:
     def __init__(self, refitted: Refitted, wanted: float, limits: Limits | None) -> None:
         self.refitted, self.wanted, self.limits = refitted, wanted, limits
         source = refitted.source
-        self.left: tuple[float, ...] = KAPPAS if source.weights.knows_spread(source.risk.tail) else KAPPAS[:1]
+        self.left: tuple[float, ...] = KAPPAS if source.weights.capabilities.knows_spread else KAPPAS[:1]
         self.tried: dict[float, tuple[Rung, Explanation]] = {}
 
     def judge(self, kappa: float, explanation: Explanation) -> float | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,7 +14,7 @@ from whence.errors import InputError, InternalError
 from whence.models import FittedTrees, read
 from whence.models.tree_arrays import ArrayTree, Layout, RawTree, check_names, check_width
 from whence.util.aliases import Floats
-from whence.weights.base import SeenColumn, as_mass, as_matrix
+from whence.weights.base import Capabilities, SeenColumn, as_mass, as_matrix
 from whence.weights.forest import ForestWeights
 from whence.weights.trees import LeafMembers, TreeWeights, shares_of
 
@@ -53,9 +54,9 @@ class ReadForestWeights(ForestWeights):
         return np.float32 if self.read.single else np.float64
 
     @property
-    def sees_levels(self) -> bool:
-        """Whether the model knows categories."""
-        return bool(self.read.categories)
+    def capabilities(self) -> Capabilities:
+        """Return what a forest that was given fitted can do, and whether the model knows categories."""
+        return replace(super().capabilities, sees_levels=bool(self.read.categories))
 
     def check_columns(self, names: Sequence[str]) -> None:
         """Refuse columns in another order than the model has seen them."""
@@ -63,12 +64,12 @@ class ReadForestWeights(ForestWeights):
 
     def take_columns(self, columns: Sequence[SeenColumn]) -> None:
         """Where each of the model's columns stands among what it is shown, and which code every category has."""
-        if self.sees_levels:
+        if self.read.categories:
             self._layout = Layout.of(self.read, columns)
 
     def fit(self, X: ArrayLike, Y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Record which rows of `X` stand in which leaf; they share its weight in proportion to `sample_weight`."""
-        inputs = as_matrix(X, self.dtype, missing=self.knows_missing)
+        inputs = as_matrix(X, self.dtype, missing=self._takes_missing())
         if self._layout is None:
             check_width(self.read, inputs.shape[1])
             self._layout = Layout.plain(inputs.shape[1])
@@ -84,9 +85,7 @@ class ReadForestWeights(ForestWeights):
         self.n_samples_, self.n_features_in_ = inputs.shape
         return self
 
-    @property
-    def knows_missing(self) -> bool:
-        """Most libraries that are read send a missing number to a side of its own."""
+    def _takes_missing(self) -> bool:
         return self.read.takes_missing
 
     @classmethod

@@ -150,7 +150,7 @@ def _winners(policy: Policy, why: Explanation, across: Side, up: Side, absolute:
     """For every point of the grid: 0 the decision is cheaper, 1 the alternative, 2 no plan is better than that."""
     points = [{across.name: a, up.name: b} for b in up.values for a in across.values]
     table = pd.DataFrame([{**why.initial, **point} for point in points])
-    if policy.weights_.forecasts:
+    if policy.weights_.capabilities.forecasts:
         return _winners_by_forecast(policy, why, table, absolute).reshape(len(up.values), len(across.values))
     costs = [policy.problem.costs(plan, policy.Y_) for plan in (why.decision, why.alternative)]
     # A forest gives the same weights over whole regions: each is judged once.

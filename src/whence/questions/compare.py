@@ -47,7 +47,7 @@ def compare(
     at_least(0).check("tolerance", tolerance)
     POSITIVE.or_none().check("time_limit", time_limit)
     FUNCTION.or_none().check("on_progress", on_progress)
-    comparing = _ComparingForecasts if policy.weights_.forecasts else _Comparing
+    comparing = _ComparingForecasts if policy.weights_.capabilities.forecasts else _Comparing
     return comparing(policy, before, after, float(tolerance), Limits(time_limit, None, on_progress)).told()
 
 

@@ -37,6 +37,6 @@ class Search(Engine):
         """Search until a context is proved nearest."""
         part = self.name if question.claim.plans is None else "sets"
         search: Callable[[Question], Answer] = part_of(question.weights, part)
-        if question.space.few is not None and not question.weights.per_tree_known:
+        if question.space.few is not None and not question.weights.capabilities.made_of_trees:
             search = partial(nearest_by_dates, search=search)
         return nearest_way_round(question, search) if question.space.circles else search(question)

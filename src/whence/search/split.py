@@ -86,7 +86,7 @@ def check_few_dates(question: Question) -> None:
     weights = question.weights
     if (
         question.space.few is None
-        or weights.per_tree_known
+        or weights.capabilities.made_of_trees
         or isinstance(weights, KNNWeights)
         or not _several(question)
     ):

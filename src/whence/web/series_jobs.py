@@ -310,6 +310,6 @@ def shown_forecast(scene: Scene, found: Crossing) -> models.Found:
 
 def _ensemble(scene: Scene, asked: Asked) -> Ensemble:
     policy = scene.policy
-    if not policy.weights_.forecasts:
+    if not policy.weights_.capabilities.forecasts:
         raise InputError("This scene has no forecast to ask about: its decisions are made from past observations.")
     return Ensemble.of(policy, asked.more["outcome"])

@@ -18,7 +18,7 @@ from whence.util.aliases import Floats
 if TYPE_CHECKING:
     from whence.weights.plausibility import UsuallyNear
 
-__all__ = ["Box", "InputMap", "SeenColumn", "Weights", "as_mass", "as_matrix"]
+__all__ = ["Box", "Capabilities", "InputMap", "SeenColumn", "Weights", "as_mass", "as_matrix"]
 
 #: Weights computed at once in a batch of contexts (rows times samples): what bounds its memory.
 BATCH = 2_000_000
@@ -82,6 +82,49 @@ class InputMap:
         return np.where(one, apart[0], below), np.where(one, apart[1], beyond)
 
 
+@dataclass(frozen=True)
+class Capabilities:
+    """What weights can do, for others to know before they ask.
+
+    Attributes
+    ----------
+    made_of_trees : bool
+        Whether the weights are made of trees.
+    forecasts : bool
+        Whether a context moves the outcomes themselves, by a forecast, and not their weights (see `Weights.outcomes`).
+    can_refit : bool
+        Whether the estimator can be fitted again, on these data or others.
+    takes_sample_weight : bool
+        Whether `fit` takes a ``sample_weight``: what each past observation counts for.
+    sees_units : bool
+        Whether the estimator sees the user's own columns in their units; otherwise it sees coordinates.
+    sees_levels : bool
+        Whether such an estimator knows categories: it is then shown a 0/1 column per level for each of them.
+    knows_missing : bool
+        Whether numbers of a context may be missing (NaN).
+    follows_circles : bool
+        Whether numbers may go round: trees see the number itself, others must measure the short way.
+    needs_separation : bool
+        Whether weights are ambiguous where neighbours lie equally far: contexts then keep a ``separation``.
+    knows_spread : bool
+        Whether `Weights.per_tree` tells by how much a mean cost, or the mean of a worst tail, may be off.
+    proof_gap : float
+        By which share of its distance an explanation may be farther than the nearest one; 0 where none may.
+    """
+
+    made_of_trees: bool = False
+    forecasts: bool = False
+    can_refit: bool = True
+    takes_sample_weight: bool = False
+    sees_units: bool = False
+    sees_levels: bool = False
+    knows_missing: bool = False
+    follows_circles: bool = False
+    needs_separation: bool = False
+    knows_spread: bool = False
+    proof_gap: float = 0.0
+
+
 class SeenColumn(NamedTuple):
     """A column of the user's table: its name, its first coordinate, and its categories where these are names."""
 
@@ -105,17 +148,12 @@ class Weights(BaseEstimator, ABC):  # type: ignore[misc]
         One word, for fingerprints.
     label : str
         What the predictor is called in the name of an engine, such as "search (forest)".
-    needs_separation : bool
-        Whether weights are ambiguous where neighbours lie equally far: contexts then keep a ``separation``.
     n_samples_, n_features_in_ : int
         Set by `fit`: past observations, and columns that the estimator sees.
     """
 
     kind: ClassVar[str] = ""
     label: ClassVar[str] = ""
-    needs_separation: ClassVar[bool] = False
-    #: Whether `fit` takes a ``sample_weight``: what each past observation counts for.
-    takes_sample_weight: ClassVar[bool] = False
 
     #: How long the last fit took, where that says how long another one takes.
     fit_seconds: float | None = None
@@ -133,6 +171,11 @@ class Weights(BaseEstimator, ABC):  # type: ignore[misc]
     def rows(self, X: NDArray[Any]) -> sparse.csr_matrix | Floats:
         """Weights of shape ``(rows of X, n_samples_)``, each row summing to one, sparse or dense."""
 
+    @property
+    def capabilities(self) -> Capabilities:
+        """Return what these weights can do; by default, as little as any."""
+        return Capabilities()
+
     # ---- how a context is seen ---------------------------------------------------------------------
 
     #: The type that contexts are compared in.
@@ -143,32 +186,12 @@ class Weights(BaseEstimator, ABC):  # type: ignore[misc]
         """The type in which thresholds are compared with what the estimator sees."""
         return self.dtype
 
-    @property
-    def sees_units(self) -> bool:
-        """Whether the estimator sees the user's own columns in their units; otherwise it sees coordinates."""
-        return False
-
-    @property
-    def sees_levels(self) -> bool:
-        """Whether such an estimator knows categories: it is then shown a 0/1 column per level for each of them."""
-        return False
-
-    @property
-    def knows_missing(self) -> bool:
-        """Whether numbers of a context may be missing (NaN)."""
-        return False
-
     def lacking(self, columns: frozenset[int]) -> Weights:
         """These weights for contexts in which some columns that the estimator sees are missing."""
         return self
 
     def take_columns(self, columns: Sequence[SeenColumn]) -> None:
         """Take note of what the user's columns are, before `fit`."""
-
-    @property
-    def follows_circles(self) -> bool:
-        """Whether numbers may go round: trees see the number itself, others must measure the short way."""
-        return self.per_tree_known
 
     def take_circles(self, circles: Mapping[int, float]) -> None:
         """Take note of the coordinates that go round, and their periods, before `fit`."""
@@ -183,11 +206,6 @@ class Weights(BaseEstimator, ABC):  # type: ignore[misc]
         """Where the weights can turn along a column of the input; None where they may turn anywhere."""
         return None
 
-    @property
-    def forecasts(self) -> bool:
-        """Whether a context moves the outcomes themselves, by a forecast, and not their weights (see `outcomes`)."""
-        return False
-
     def outcomes(self, row: Floats, Y: Floats) -> Floats:
         """What may come in a context that the estimator sees as `row`, by past observation: what came then, `Y`."""
         return Y
@@ -197,7 +215,7 @@ class Weights(BaseEstimator, ABC):  # type: ignore[misc]
     def weights(self, X: ArrayLike, as_sparse: bool = False) -> Any:
         """Weights of every training sample for each row of `X`: an array (rows, n), or a CSR matrix if `as_sparse`."""
         self._check_fitted()
-        inputs = as_matrix(X, self.dtype, self.n_features_in_, self.knows_missing)
+        inputs = as_matrix(X, self.dtype, self.n_features_in_, self.capabilities.knows_missing)
         step = max(1, BATCH // self.n_samples_)
         parts = [self.rows(inputs[i : i + step]) for i in range(0, len(inputs), step)]
         if as_sparse:
@@ -231,15 +249,6 @@ class Weights(BaseEstimator, ABC):  # type: ignore[misc]
         Where they are ambiguous, though they should not be, it raises an InternalError.
         """
         return self.at(row)
-
-    @property
-    def per_tree_known(self) -> bool:
-        """Whether the weights are made of trees."""
-        return False
-
-    def knows_spread(self, tail: float | None) -> bool:
-        """Whether `per_tree` tells by how much a mean cost, or the mean of a worst `tail`, may be off."""
-        return False
 
     def per_tree(self, row: Floats) -> Floats | None:
         """Weights in a context by each tree, or each neighbour, alone, one per row; None where none can disagree."""
@@ -276,16 +285,6 @@ class Weights(BaseEstimator, ABC):  # type: ignore[misc]
     def describe(self) -> str:
         """The fitted weights in a few words."""
         return f"{type(self).__name__} of {self.n_samples_} observations"
-
-    @property
-    def proof_gap(self) -> float:
-        """By which share of its distance an explanation may be farther than the nearest one; 0 where none may."""
-        return 0.0
-
-    @property
-    def can_refit(self) -> bool:
-        """Whether the estimator can be fitted again, on these data or others."""
-        return True
 
     def for_trial(self) -> Self:
         """These weights with parameters that make them quick to fit, to see whether data can be used at all."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -21,7 +21,7 @@ from whence.models.base import FittedTrees, Forecast
 from whence.models.tree_arrays import RawTree
 from whence.risk import Expectation, Risk
 from whence.util.aliases import Floats
-from whence.weights.base import Weights, as_mass, as_matrix
+from whence.weights.base import Capabilities, Weights, as_mass, as_matrix
 from whence.weights.trees import TreeWeights, without
 
 if TYPE_CHECKING:
@@ -89,7 +89,6 @@ class DecisionForest(TreeWeights):
 
     kind: ClassVar[str] = "decision forest"
     label: ClassVar[str] = "forest"
-    takes_sample_weight: ClassVar[bool] = True
 
     #: The problem and the risk of the policy that the forest belongs to.
     policys: tuple[Any, Risk] | None = None
@@ -133,7 +132,7 @@ class DecisionForest(TreeWeights):
     def fit(self, X: ArrayLike, Y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Grow the forest on contexts `X` (coordinates) and outcomes `Y`; rows count for their `sample_weight`."""
         began = time.perf_counter()
-        inputs: NDArray[np.float32] = as_matrix(X, self.dtype, missing=self.knows_missing)
+        inputs: NDArray[np.float32] = as_matrix(X, self.dtype, missing=self._takes_missing())
         outcomes = np.ascontiguousarray(Y, dtype=np.float64)
         outcomes = outcomes[:, None] if outcomes.ndim == 1 else outcomes
         self._check_parameters(*inputs.shape)
@@ -167,11 +166,16 @@ class DecisionForest(TreeWeights):
             least = _core.PlanCosts(plan_values(problem, risk, _filled(inputs), outcomes, self.plans, rng, mass))
         depth = DEEPEST if self.max_depth is None else self.max_depth
         tried = _features(self.max_features, inputs.shape[1])
-        return _core.TreeGrower(inputs, least, outcomes, depth, self.min_samples_leaf, tried, True, self.knows_missing)
+        return _core.TreeGrower(
+            inputs, least, outcomes, depth, self.min_samples_leaf, tried, True, self._takes_missing()
+        )
 
     @property
-    def knows_missing(self) -> bool:
-        """Whether that was asked for."""
+    def capabilities(self) -> Capabilities:
+        """Return what the forest can do."""
+        return replace(super().capabilities, takes_sample_weight=True, knows_missing=self._takes_missing())
+
+    def _takes_missing(self) -> bool:
         BOOL.check_all("DecisionForest", self, "missing", kind=InputTypeError)
         return bool(self.missing)
 
@@ -188,7 +192,7 @@ class DecisionForest(TreeWeights):
     def state(self) -> Iterator[Any]:
         """The trees, and who stands in their leaves."""
         yield from super().state()
-        if self.knows_missing:
+        if self._takes_missing():
             yield from (tree.to_left for tree in self.trees)
 
     def _sample(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -17,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from whence.checks import one_of, whole
 from whence.errors import InputError, InputTypeError, NotFittedError, parameter_error
 from whence.util.aliases import Floats
-from whence.weights.base import Box, InputMap, SeenColumn, Weights, as_matrix
+from whence.weights.base import Box, Capabilities, InputMap, SeenColumn, Weights, as_matrix
 from whence.weights.forecasters import (
     Forecaster,
     LinearForecaster,
@@ -149,14 +150,19 @@ class ForecastWeights(Weights):
     # ---- how a context is seen -----------------------------------------------------------------------
 
     @property
-    def sees_units(self) -> bool:
-        """The models see numbers in their own units,"""
-        return True
+    def capabilities(self) -> Capabilities:
+        """Return what forecasts can do: the models see numbers in their own units, and a 0/1 column per category.
 
-    @property
-    def sees_levels(self) -> bool:
-        """and a 0/1 column per category."""
-        return True
+        No explanation is held against refits of a forecast.
+        """
+        return Capabilities(
+            forecasts=True,
+            can_refit=False,
+            sees_units=True,
+            sees_levels=True,
+            knows_missing=self._takes_missing(),
+            follows_circles=True,
+        )
 
     @property
     def compared_as(self) -> DTypeLike:
@@ -164,19 +170,13 @@ class ForecastWeights(Weights):
         single = hasattr(self, "forecaster_") and self.forecaster_.single
         return np.float32 if single else np.float64
 
-    @property
-    def knows_missing(self) -> bool:
-        """Whether the models take NaN."""
+    def _takes_missing(self) -> bool:
+        """Return whether the models take NaN."""
         models = self.frozen or [self._estimator]
         try:
             return all(bool(get_tags(model).input_tags.allow_nan) for model in models)
         except (AttributeError, TypeError):
             return False
-
-    @property
-    def follows_circles(self) -> bool:
-        """The models see the number itself."""
-        return True
 
     def take_columns(self, columns: Sequence[SeenColumn]) -> None:
         """Where the columns of models that were given fitted stand."""
@@ -197,7 +197,7 @@ class ForecastWeights(Weights):
     def fit(self, X: ArrayLike, Y: ArrayLike) -> Self:
         """Fit the model to contexts `X` and outcomes `Y`, and take note of what it misses."""
         self._check_parameters()
-        inputs = as_matrix(X, self.dtype, missing=self.knows_missing)
+        inputs = as_matrix(X, self.dtype, missing=self._takes_missing())
         outcomes = np.asarray(Y, dtype=np.float64)
         outcomes = outcomes[:, None] if outcomes.ndim == 1 else outcomes
         if len(outcomes) != len(inputs):
@@ -246,7 +246,7 @@ class ForecastWeights(Weights):
     def forecast(self, X: ArrayLike) -> Floats:
         """The forecast for every row of `X`, as the models see it: one column per outcome."""
         self._check_fitted()
-        return self.forecaster_.forecast(as_matrix(X, self.dtype, self.n_features_in_, self.knows_missing))
+        return self.forecaster_.forecast(as_matrix(X, self.dtype, self.n_features_in_, self._takes_missing()))
 
     def outcomes(self, row: Floats, Y: Floats) -> Floats:
         """What may come in a context: its forecast, plus each residual of the past."""
@@ -277,16 +277,6 @@ class ForecastWeights(Weights):
         """What forecasts, and whose residuals are taken."""
         said = {"oob": "out-of-bag", "cross": "cross-fitted", "in-sample": "in-sample"}[self.residual_kind_]
         return f"forecasts by {self.forecaster_.words}, with {self.n_samples_} {said} residuals"
-
-    @property
-    def forecasts(self) -> bool:
-        """Outcomes follow the context, not their weights."""
-        return True
-
-    @property
-    def can_refit(self) -> bool:
-        """No explanation is held against refits of a forecast."""
-        return False
 
     def __getstate__(self) -> dict[str, Any]:
         # The views are made again when they are needed.
@@ -324,14 +314,12 @@ class _Forecasting(Weights):
         return found
 
     @property
-    def knows_missing(self) -> bool:
-        """Missing numbers are decided where it is made."""
-        return True
+    def capabilities(self) -> Capabilities:
+        """Return what others must know: forecasts stand in the place of weights, missing numbers are decided already.
 
-    @property
-    def forecasts(self) -> bool:
-        """Forecasts stand in the place of weights."""
-        return True
+        Trees of a forecast add up: by how much they disagree says little.
+        """
+        return replace(super().capabilities, forecasts=True, knows_missing=True, knows_spread=False)
 
 
 class ForecastTrees(_Forecasting, TreeWeights):
@@ -343,10 +331,6 @@ class ForecastTrees(_Forecasting, TreeWeights):
         self.members_ = _Bare(trees)  # type: ignore[assignment]
         self.inputs_ = forecaster.inputs  # type: ignore[assignment]
         self.n_samples_, self.n_features_in_ = forecaster.inputs.shape
-
-    def knows_spread(self, tail: float | None) -> bool:
-        """Trees of a forecast add up: by how much they disagree says little."""
-        return False
 
 
 class ForecastLine(_Forecasting):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -23,7 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 from whence.checks import FLAG, whole
 from whence.errors import InputError, InputTypeError, NotFittedError
 from whence.util.aliases import Floats
-from whence.weights.base import Weights, as_mass, as_matrix
+from whence.weights.base import Capabilities, Weights, as_mass, as_matrix
 from whence.weights.trees import TreeWeights, without
 
 if TYPE_CHECKING:
@@ -89,19 +90,24 @@ class ForestWeights(TreeWeights):
 
     kind: ClassVar[str] = "forest"
     label: ClassVar[str] = "forest"
-    takes_sample_weight: ClassVar[bool] = True
 
     #: The estimator that was given fitted (see `of`).
     frozen: Any = None
 
     @property
-    def sees_units(self) -> bool:
-        """Whether the forest was fitted by the user, on the user's own columns."""
-        return self.frozen is not None
+    def capabilities(self) -> Capabilities:
+        """Return what the forest can do: one that was given fitted sees the user's own columns and stays as it is."""
+        frozen = self.frozen is not None
+        return replace(
+            super().capabilities,
+            can_refit=not frozen,
+            takes_sample_weight=True,
+            sees_units=frozen,
+            knows_missing=self._takes_missing(),
+        )
 
-    @property
-    def knows_missing(self) -> bool:
-        """Whether that was asked for, or a forest that was given fitted takes NaN."""
+    def _takes_missing(self) -> bool:
+        """Return whether that was asked for, or a forest that was given fitted takes NaN."""
         if self.frozen is not None:
             return bool(get_tags(self.frozen).input_tags.allow_nan)
         return bool(FLAG.check("missing", self.missing, "ForestWeights"))
@@ -119,11 +125,6 @@ class ForestWeights(TreeWeights):
     def _by_own_numbers(self) -> bool:
         """Whether the faces of the trees are told by the user's own numbers, so that a context may lie on one."""
         return self.frozen is not None
-
-    @property
-    def can_refit(self) -> bool:
-        """Whether the forest was fitted here, not by the user."""
-        return self.frozen is None
 
     def check_columns(self, names: Sequence[str]) -> None:
         """Refuse columns in an order other than the one a frozen forest has seen: it would mistake one for another."""
@@ -196,7 +197,7 @@ class ForestWeights(TreeWeights):
         With a `sample_weight`, the trees are grown with it, as scikit-learn does, and the samples of a leaf share its
         weight in proportion to it. A frozen forest stays as it was grown.
         """
-        inputs = as_matrix(X, self.dtype, missing=self.knows_missing)
+        inputs = as_matrix(X, self.dtype, missing=self._takes_missing())
         if self.frozen is None:
             self._check_parameters()
             mass = as_mass(sample_weight, len(inputs))

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from whence.checks import FLAG, POSITIVE, Rule, share
 from whence.errors import InputError, parameter_error
 from whence.util.aliases import Floats
-from whence.weights.base import Weights, as_matrix
+from whence.weights.base import Capabilities, Weights, as_matrix
 from whence.weights.metrics import Metric, check_metric
 
 __all__ = ["KERNELS", "LEAST", "KernelWeights"]
@@ -78,19 +78,10 @@ class KernelWeights(Weights):
         self.gap = gap
 
     @property
-    def sees_units(self) -> bool:
-        """Whether distances are taken in the units of the user's columns."""
-        return not FLAG.check("scaled", self.scaled, "KernelWeights")
-
-    @property
-    def sees_levels(self) -> bool:
-        """Whether categories are shown by 0/1 columns."""
-        return not self.scaled
-
-    @property
-    def proof_gap(self) -> float:
-        """By which share of its distance an explanation may be farther than the nearest one."""
-        return float(self.gap)
+    def capabilities(self) -> Capabilities:
+        """Return what a kernel can do: where it is not scaled, it sees units and a 0/1 column per category."""
+        by_units = not FLAG.check("scaled", self.scaled, "KernelWeights")
+        return Capabilities(sees_units=by_units, sees_levels=by_units, proof_gap=float(self.gap))
 
     def fit(self, X: ArrayLike, Y: ArrayLike | None = None) -> Self:
         """Remember the contexts `X`; `Y` is not needed."""

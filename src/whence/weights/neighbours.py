@@ -17,7 +17,7 @@ from sklearn.neighbors import NearestNeighbors
 from whence.checks import FLAG, whole
 from whence.errors import InputError, InternalError
 from whence.util.aliases import Floats
-from whence.weights.base import Box, InputMap, Weights, as_mass, as_matrix
+from whence.weights.base import Box, Capabilities, InputMap, Weights, as_mass, as_matrix
 from whence.weights.metrics import (
     Metric,
     check_metric,
@@ -85,8 +85,6 @@ class KNNWeights(Weights):
     """
 
     kind: ClassVar[str] = "neighbours"
-    needs_separation: ClassVar[bool] = True
-    takes_sample_weight: ClassVar[bool] = True
 
     #: What each observation counts for; None where all count alike.
     mass_: Floats | None = None
@@ -162,14 +160,24 @@ class KNNWeights(Weights):
         return isinstance(self.sharing, str) and self.sharing == "distance"
 
     @property
-    def proof_gap(self) -> float:
-        """By which share of its distance an explanation may be farther than the nearest; 0 where all count alike."""
-        return float(self.gap) if self.by_distance else 0.0
+    def capabilities(self) -> Capabilities:
+        """Return what the neighbours can do.
 
-    @property
-    def follows_circles(self) -> bool:
-        """Whether distances are plain ones, which can be taken the short way round."""
-        return self.plain
+        Plain distances can be taken the short way round. The neighbours disagree about a mean, and about a tail that
+        begins where it does for all of them; by how much is not known where they do not count alike. A model that was
+        given fitted has seen the user's own columns.
+        """
+        by_units = not FLAG.check("scaled", self.scaled, "KNNWeights")
+        return Capabilities(
+            can_refit=self.frozen is None,
+            takes_sample_weight=True,
+            sees_units=by_units,
+            sees_levels=by_units and self.frozen is None,
+            follows_circles=self.plain,
+            needs_separation=True,
+            knows_spread=self.mass_ is None and not self.by_distance,
+            proof_gap=float(self.gap) if self.by_distance else 0.0,
+        )
 
     def take_circles(self, circles: Mapping[int, float]) -> None:
         """Take distances along these coordinates, each with its period, the short way round."""
@@ -183,21 +191,6 @@ class KNNWeights(Weights):
         """What an engine's name says of it: what neighbours are near by, and so what their separation counts in."""
         plain = isinstance(self.metric, str) and self.metric == "l1"
         return "nearest neighbours" if plain else "nearest neighbours by squared distance"
-
-    @property
-    def sees_units(self) -> bool:
-        """Whether distances are taken in the units of the user's columns."""
-        return not FLAG.check("scaled", self.scaled, "KNNWeights")
-
-    @property
-    def sees_levels(self) -> bool:
-        """Whether categories are shown by 0/1 columns; a model given fitted has seen the user's own columns."""
-        return not self.scaled and self.frozen is None
-
-    @property
-    def can_refit(self) -> bool:
-        """Whether these are no neighbours of a model that was given fitted."""
-        return self.frozen is None
 
     @property
     def plain(self) -> bool:
@@ -356,13 +349,6 @@ class KNNWeights(Weights):
         with parallel_config(backend="sequential"):
             distance, index = finder.kneighbors(at[None, :])
         return distance[0], index[0]
-
-    def knows_spread(self, tail: float | None) -> bool:
-        """The neighbours disagree about a mean, and about a tail that begins where it does for all of them.
-
-        By how much is not known where they do not count alike.
-        """
-        return self.mass_ is None and not self.by_distance
 
     def per_tree(self, row: Floats) -> Floats:
         """Weights in a context by each neighbour alone."""

@@ -55,9 +55,9 @@ class Refits:
     def __init__(self, weights: Weights, X: Floats | Callable[[], Floats], Y: Floats, kind: RefitKind) -> None:
         if kind not in KINDS:
             raise InputError(f"'refits' must be 'seed' or 'bootstrap'. Got {kind!r} instead.", parameter="refits")
-        if weights.forecasts:
+        if weights.capabilities.forecasts:
             raise InputError("Forecasts with residuals are not held against refits.", parameter="refits")
-        if not weights.can_refit:
+        if not weights.capabilities.can_refit:
             raise InputError(
                 "A model that was given fitted cannot be fitted again, so that nothing is known of its refits; "
                 "ask with 'confidence' instead of 'holds'.",

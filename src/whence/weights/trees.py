@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from whence.errors import InputError
 from whence.models.tree_arrays import ArrayTree, single_turns
 from whence.util.aliases import Floats
-from whence.weights.base import Box, InputMap, Weights, as_mass, as_matrix
+from whence.weights.base import Box, Capabilities, InputMap, Weights, as_mass, as_matrix
 
 if TYPE_CHECKING:
     from whence.models.fitted_forest import ReadForestWeights
@@ -244,7 +244,7 @@ class TreeWeights(Weights):
         The rows of a leaf share its weight alike, or in proportion to their `sample_weight`. `counted` says which rows
         count in which tree, of shape (trees, rows); by default all of them do.
         """
-        inputs = as_matrix(X, self.dtype, missing=self.knows_missing)
+        inputs = as_matrix(X, self.dtype, missing=self.capabilities.knows_missing)
         self.members_ = LeafMembers(list(trees), inputs, counted, as_mass(sample_weight, len(inputs)))
         for t, (tree, size) in enumerate(zip(trees, self.members_.size, strict=True)):
             for leaf in np.flatnonzero((tree.children_left < 0) & (size == 0)):
@@ -288,13 +288,9 @@ class TreeWeights(Weights):
         return self.members_.weights(X)
 
     @property
-    def per_tree_known(self) -> bool:
-        """There are trees."""
-        return True
-
-    def knows_spread(self, tail: float | None) -> bool:
-        """The trees disagree, on a mean or on a tail."""
-        return True
+    def capabilities(self) -> Capabilities:
+        """Return what trees can do: they disagree, on a mean or a tail, and see a number that goes round as it is."""
+        return Capabilities(made_of_trees=True, follows_circles=True, knows_spread=True)
 
     def per_tree(self, row: Floats) -> Floats | None:
         """Weights in a context by each tree alone: those in the same leaf speak alike."""
@@ -310,7 +306,7 @@ class TreeWeights(Weights):
 
     def state(self) -> Iterator[Any]:
         """The trees, and who stands in their leaves."""
-        yield {"kind": self.kind, "trees": len(self.trees), "frozen": self.sees_units}
+        yield {"kind": self.kind, "trees": len(self.trees), "frozen": self.capabilities.sees_units}
         for tree in self.trees:
             for name in ("children_left", "children_right", "feature", "threshold"):
                 yield getattr(tree, name)
@@ -369,7 +365,7 @@ def without(
     known: dict[str, Any] = forest.__dict__.setdefault("_lacking", {})
     if known.get("of") is not forest.members_:
         known.clear()
-        gaps = forest.knows_missing and bool(np.isnan(forest.inputs_).any())
+        gaps = forest.capabilities.knows_missing and bool(np.isnan(forest.inputs_).any())
         known["of"], known["read"] = forest.members_, gaps or always
     if not columns and not known["read"]:
         return forest

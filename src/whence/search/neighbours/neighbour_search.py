@@ -68,7 +68,7 @@ class NeighbourFrontier:
         self.bound = 0.0
         #: By which share of its distance an explanation may be farther than the nearest one, and what is proved: no
         #: explanation is nearer. Unlike that, `bound` counts what is within the gap as proved.
-        self.gap = weights.proof_gap
+        self.gap = weights.capabilities.proof_gap
         self.proved = 0.0
         self.milestone = FIRST_MILESTONE
         self.seeds = Seeds(self.axes, self.search, None if question.space.few is None else question.space.few.most)

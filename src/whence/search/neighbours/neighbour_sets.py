@@ -25,14 +25,14 @@ def explain(question: Question) -> Answer:
         return NOWHERE
     if question.claim.confidence:
         return confidently(question, alone=NeighbourFrontier, together=_Best)
-    rows = plans.every(LISTED)
+    rows, gap = plans.every(LISTED), question.weights.capabilities.proof_gap
     if question.claim.kind == "absolute":
         question = question.refuted_by(plans.beaten(question.claim.risk, question.claim.tau))
     if rows is not None:
         each = [NeighbourFrontier(question.claiming(alternative=row)) for row in rows]
         answer = driver.run(question, OneByOne(question, each))
-        return within_gap(answer, min(one.proved for one in each)) if question.weights.proof_gap else answer
-    if question.weights.proof_gap:
+        return within_gap(answer, min(one.proved for one in each)) if gap else answer
+    if gap:
         raise InputError(
             f"'instead' must be one plan, or a set of at most {LISTED} plans that can be listed, where neighbours "
             "count by their distance. Got a larger set.",

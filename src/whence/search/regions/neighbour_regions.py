@@ -57,7 +57,7 @@ def region(
             f"Got {question.weights.describe()} instead.",
             parameter="weights",
         )
-    if question.weights.proof_gap:
+    if question.weights.capabilities.proof_gap:
         raise InputError(
             "A region needs neighbours that count alike, weights='uniform'. "
             f"Got {question.weights.describe()} instead.",
