@@ -54,7 +54,7 @@ def nearest_round(question: Question, rivals: Sequence[Floats], circles: Mapping
     space, estimator = question.space, question.weights
     assert isinstance(estimator, KNNWeights)
     points, k, d = estimator.points_, estimator.k, len(space.start)
-    widest = question.space.plausible.widest if isinstance(question.space.plausible, Nearby) else np.inf
+    widest = question.space.plausibility.widest if isinstance(question.space.plausibility, Nearby) else np.inf
     holds = judge(question, rivals)
 
     def far(contexts: Floats) -> Floats:

@@ -153,7 +153,7 @@ def _excess(question: Question, rivals: list[Any], plans: list[Any], metric: Any
         excess = np.where(total >= 1e-3, excess, np.inf)
     if question.space.few is not None:
         excess = np.where(ruled_out(question, question.space.few, contexts), np.inf, excess)
-    relations = question.space.relations
+    relations = question.space.rules
     if relations is not None:
         kept = np.all([tree.keeps(contexts) for tree in relations.trees], axis=0) if relations.trees else True
         if len(relations.rows):

@@ -164,7 +164,7 @@ def nearest_by_vertices(question: Question, rivals: Sequence[Floats], mass: Floa
     space, estimator = question.space, question.weights
     assert isinstance(estimator, KNNWeights)
     points, k = estimator.points_, estimator.k
-    widest = question.space.plausible.widest if isinstance(question.space.plausible, Nearby) else np.inf
+    widest = question.space.plausibility.widest if isinstance(question.space.plausibility, Nearby) else np.inf
     holds = judge(question, rivals, mass)
     known: dict[bytes, bool] = {}
     free, fillings = _choices(question)

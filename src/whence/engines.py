@@ -207,7 +207,7 @@ def check_reliance(question: Question) -> None:
             "the tail of neighbours that do not count alike.",
             parameter="sample_weight",
         )
-    if isinstance(question.space.plausible, Isolation) and not weights.capabilities.made_of_trees:
+    if isinstance(question.space.plausibility, Isolation) and not weights.capabilities.made_of_trees:
         raise InputError(
             "'plausible' needs weights made of trees, or of neighbours in the L1 norm of the coordinates. "
             f"Got {_called(weights)} instead.",
@@ -217,7 +217,7 @@ def check_reliance(question: Question) -> None:
 
 def check_related_units(question: Question) -> None:
     """Refuse relations where neighbours are near by sums of differences in units of their own."""
-    weights, relations = question.weights, question.space.relations
+    weights, relations = question.weights, question.space.rules
     if relations is not None and isinstance(weights, KNNWeights) and not weights.plain and not weights.metric_.squared:
         raise InputError(
             "'relations', and features that follow from others, need 'scaled' neighbours, or engine='milp', where "

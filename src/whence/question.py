@@ -179,9 +179,9 @@ class Question:
         return replace(self, claim=self.claim.refuted_by(better))
 
     def in_space(self, space: Space) -> Question:
-        """Return the question in another space, with the same limit on changes and as plausible contexts."""
+        """Return the question in another space, with the same limit on changes and contexts as usual."""
         own = self.space
-        return replace(self, space=replace(space, few=own.few, plausible=own.plausible))
+        return replace(self, space=replace(space, few=own.few, plausibility=own.plausibility))
 
     def rival(self, weights: Floats) -> Floats | None:
         """Return what refutes the claim at a context with these weights, for as long as the limits allow.

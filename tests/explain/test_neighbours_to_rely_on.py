@@ -52,7 +52,7 @@ def test_a_usual_context(kind: Any, risk: Any) -> None:
         for name, (low, high) in why.room.items():
             for value in (low, high):
                 moved = policy.schema_.encode_row(pd.Series({**why.context.to_dict(), name: value}))
-                assert share is None or why.question is None or why.question.space.plausible.accepts(moved)  # type: ignore[union-attr]
+                assert share is None or why.question is None or why.question.space.plausibility.accepts(moved)  # type: ignore[union-attr]
 
 
 def test_both_engines_find_the_same_usual_context() -> None:

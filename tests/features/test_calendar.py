@@ -134,8 +134,8 @@ def test_days_that_exist() -> None:
     schema = wh.Schema({"date": kind}).fit(DAYS)
     assert schema.dates("date") == (date(2023, 1, 1), date(2024, 12, 31))
     space = schema.space(schema.row({"date": "2024-06-14", "x": 0.5}))
-    assert space.relations is not None
-    (tree,) = space.relations.trees
+    assert space.rules is not None
+    (tree,) = space.rules.trees
     days = [date(2023, 1, 1) + timedelta(k) for k in range(731)]
     points = schema.encode(pd.DataFrame({"date": days, "x": 0.5}))
     assert tree.keeps(points).all()

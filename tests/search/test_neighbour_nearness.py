@@ -71,7 +71,7 @@ def test_what_else_can_be_asked() -> None:
     assert all(one.status == "optimal" and one.distance >= plain.bound - 1e-9 for one in (few, usual, related))
     assert related.context["x2"] >= 60 * related.context["x0"] - 1e-6
     assert weights.get_params() == {"k": 8, "metric": "l1", "scaled": True, "weights": "distance", "gap": 0.05}
-    assert weights.set_params(weights="uniform").proof_gap == 0.0
+    assert weights.set_params(weights="uniform").capabilities.proof_gap == 0.0
     assert policy.get_params()["weights__weights"] == "uniform"
 
 

@@ -71,8 +71,7 @@ def explain_many(policy: Policy, asked: Batch) -> Explanations:
         return Explanations([], tables=kind)
     # What would fail in every row is refused before the first one.
     request = Request.of(contexts[0], None, asked.options)
-    further_relations = policy.schema_.related(request.relations, policy.X_)
-    policy.schema_.space(policy.X_.iloc[0], request.fixed, request.bounds, relations=further_relations)
+    request.space(policy.schema_, policy.X_, policy.X_.iloc[0])
     plans = (_plans(policy, name, getattr(asked, name), total, asked.plan_per_row) for name in ("instead", "decision"))
     rows = list(zip(contexts, *plans, strict=True))
     source = Source.of(policy)

@@ -60,16 +60,15 @@ def recomputed(said: Explanation, policy: Policy) -> tuple[Explanation, list[str
         draft = explain(policy, request, search=remember)
     draft = _as_told(draft, said, said.asked)
     # By how many standard errors it holds at the start, and how usual that is, is computed again below.
-    to_search = bool(asked) and not (asked[0].claim.confidence or asked[0].space.plausible)
+    to_search = bool(asked) and not (asked[0].claim.confidence or asked[0].space.plausibility)
     faults = _faults_of_status(said, draft, to_search) if to_search or not asked else []
     faults += _faults_of_numbers(said, policy)
     if said.asked.get("decision") == "policy":
         faults += _faults_of_decision(draft, policy)
     fresh = _completed(said, policy, draft, asked[0], faults) if asked else draft
     if asked and said.unrestricted is not None:
-        further = policy.schema_.related(request.relations, policy.X_)
-        free = asked[0].in_space(policy.schema_.space(draft.initial, restricted=False, relations=further))
-        inner = _as_told(replace(draft, restricted=bool(request.relations)), said.unrestricted, said.asked)
+        free = asked[0].in_space(request.space(policy.schema_, policy.X_, draft.initial, restricted=False))
+        inner = _as_told(replace(draft, restricted=request.relates), said.unrestricted, said.asked)
         inner = _completed(said.unrestricted, policy, inner, free, faults)
         faults += _faults_of_numbers(said.unrestricted, policy)
         blocking = [] if said.asked else said.blocking

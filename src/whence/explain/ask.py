@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
+import pandas as pd
 
 from whence.checks import (
     FLAG,
@@ -31,7 +32,9 @@ from whence.checks import (
 )  # fmt: skip
 from whence.engines import ENGINES, Engine, engine_named, engine_names
 from whence.errors import InputError
+from whence.features import Schema
 from whence.features.relations import relation_texts
+from whence.features.space import Space
 from whence.question import Progress
 from whence.util.aliases import Floats, Kind
 from whence.util.json import to_plain
@@ -190,6 +193,23 @@ class SearchRequest:
         for name in ("fixed", "fill"):
             object.__setattr__(self, name, names_in(name, getattr(self, name)))
         relation_texts(self.relations)
+
+    @property
+    def relates(self) -> bool:
+        """Return whether something must hold between features besides what the schema says."""
+        return bool(self.relations)
+
+    def space(
+        self,
+        schema: Schema,
+        history: pd.DataFrame,
+        initial: pd.Series,
+        restricted: bool = True,
+        filled: Collection[str] = (),
+    ) -> Space:
+        """Return where contexts may lie, whatever changes and however usual they are (see `Schema.space`)."""
+        further = schema.related(self.relations, history)
+        return schema.space(initial, self.fixed, self.bounds, restricted, further, filled)
 
 
 @dataclass(frozen=True)

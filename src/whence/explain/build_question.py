@@ -88,10 +88,8 @@ def settings_of(request: Request) -> SearchSettings:
 
 def space_of(policy: Policy, request: Request, initial: pd.Series) -> Space:
     """Where the request allows contexts to lie, apart from how many features may change."""
-    related = policy.schema_.related(request.relations, policy.X_)
-    space = policy.schema_.space(initial, request.fixed, request.bounds, relations=related)
-    plausible = plausible_of(policy, request, initial)
-    return space if plausible is None else replace(space, plausible=plausible)
+    space = request.space(policy.schema_, policy.X_, initial)
+    return replace(space, plausibility=_plausibility(policy, request, initial))
 
 
 def few_of(policy: Policy, request: Request, question: Question, barred: Sequence[Collection[str]]) -> Few | None:
@@ -103,7 +101,8 @@ def few_of(policy: Policy, request: Request, question: Question, barred: Sequenc
     return Few(most, sets) if most < len(number) or sets else None
 
 
-def plausible_of(policy: Policy, request: Request, initial: pd.Series) -> Isolation | Nearby | None:
+def _plausibility(policy: Policy, request: Request, initial: pd.Series) -> Isolation | Nearby | None:
+    """Return which contexts are usual enough for the request."""
     share, schema = request.plausible, policy.schema_
     if share is not None and (schema.lacks(policy.X_) or schema.lacks(initial.to_frame().T)):
         raise InputError(

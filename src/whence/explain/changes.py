@@ -38,8 +38,8 @@ def rounding_limits(
         free = np.array([levels is None for levels in space.levels])
         point, row = schema.encode_row(context), policy.inputs_of(context)
         box = question.weights.rounding_box(space.start, point, row, question.inputs, free)
-        if box is not None and isinstance(question.space.plausible, Nearby):
-            box = question.space.plausible.kept(point, box)
+        if box is not None and isinstance(question.space.plausibility, Nearby):
+            box = question.space.plausibility.kept(point, box)
     if box is None:
         return {}
     offset, scale = schema.affine()

@@ -54,13 +54,12 @@ def filled_question(
     """The same question where some missing numbers are filled in; each of them is a change where few may change."""
     if not filled:
         return question
-    relations = policy.schema_.related(request.relations, policy.X_)
-    space = policy.schema_.space(initial, request.fixed, request.bounds, restricted, relations, filled)
+    space = request.space(policy.schema_, policy.X_, initial, restricted, filled)
     few = question.space.few
     if few is not None:
         few = few.filling(_numbers(policy, question, filled)) or few
     # What an engine keeps of one question is of no use to another.
-    space = replace(space, few=few, plausible=question.space.plausible)
+    space = replace(space, few=few, plausibility=question.space.plausibility)
     return replace(question, space=space, weights=weights_for(policy, initial, filled), memo={})
 
 

@@ -262,7 +262,7 @@ def _without_search(question: Question, before: Floats, costs: Costs, best: floa
         The cost of what the policy decides there.
     """
     # Only the search can say by how many standard errors it holds, and how usual the context is.
-    searched = bool(question.claim.confidence) or question.space.plausible is not None
+    searched = bool(question.claim.confidence) or question.space.plausibility is not None
     if not searched and _excess_before(question, before, costs, best) <= question.claim.tau:
         return Answer("already", question.space.start, 0.0, 0.0)
     if question.claim.plans is None and question.claim.hopeless:
@@ -336,9 +336,9 @@ def _draft(
 def _restricted(policy: Policy, request: Request, question: Question, initial: pd.Series) -> bool:
     """Whether the schema or the call rules out contexts within the range of the history."""
     schema = policy.schema_
-    if schema.is_free and not (request.relations or request.bounds or len(request.fixed)):
+    if schema.is_free and not (request.relates or request.bounds or len(request.fixed)):
         return False
-    return bool(request.relations) or not question.space.same_as(schema.space(initial, restricted=False))
+    return request.relates or not question.space.same_as(schema.space(initial, restricted=False))
 
 
 def _found(policy: Policy, question: Question, answer: Answer, draft: Explanation) -> Explanation:
@@ -389,8 +389,7 @@ def _without_restrictions(
 ) -> Explanation:
     """Where restrictions may be what rules out an explanation: solve once more without them and say so."""
     schema = policy.schema_
-    further = schema.related(request.relations, policy.X_)
-    free = schema.space(explanation.initial, restricted=False, relations=further)
+    free = request.space(schema, policy.X_, explanation.initial, restricted=False)
     if free.same_as(question.space) or explanation.note or question.limits.remaining <= 0:
         return explanation
     left = question.limits.remaining
@@ -409,5 +408,5 @@ def _without_restrictions(
             explanation.initial, schema.encode_row(relaxed.context), request.fixed, request.bounds
         )
     )
-    relaxed = replace(relaxed, asked={}, restricted=bool(request.relations))
+    relaxed = replace(relaxed, asked={}, restricted=request.relates)
     return replace(explanation, unrestricted=relaxed, blocking=blocking)

@@ -11,6 +11,7 @@ import pandas as pd
 from whence.claims.confidence import rivals_there
 from whence.errors import InternalError
 from whence.features import Schema
+from whence.features.space import Refusal
 from whence.question import Answer, Question
 from whence.util.aliases import Floats
 
@@ -22,6 +23,12 @@ __all__ = ["Confirmed", "confirmed", "context_found"]
 COORDINATE_SLACK, DISTANCE_SLACK = 1e-7, 1e-6
 #: Costs may differ by this share of the largest cost: rounding of sums, far below the tolerance.
 COST_SLACK = 1e-9
+#: What is wrong with a context that is not allowed.
+REFUSED: dict[Refusal, str] = {
+    "outside": "The {} explanation lies outside the allowed contexts",
+    "less usual": "The context found is less usual than was asked for",
+    "more changes": "More features change than was asked for",
+}
 
 
 class Confirmed(NamedTuple):
@@ -47,10 +54,9 @@ def confirmed(question: Question, answer: Answer, schema: Schema, initial: pd.Se
     context = context_found(question, answer, schema, initial)
     point = schema.encode_row(context)
     size = max(1.0, float(np.abs(space.start).max()))
-    if not space.contains(point, slack=COORDINATE_SLACK * size):
-        raise InternalError(
-            f"The {question.claim.kind} explanation lies outside the allowed contexts: {context.to_dict()}."
-        )
+    wrong = space.refusal(point, slack=COORDINATE_SLACK * size)
+    if wrong is not None:
+        raise InternalError(f"{REFUSED[wrong].format(question.claim.kind)}: {context.to_dict()}.")
     distance = space.distance(point)
     if abs(distance - answer.distance) > DISTANCE_SLACK * size * max(1.0, float(space.weight.max())):
         raise InternalError(f"The explanation lies at distance {distance:.9g}, not at {answer.distance:.9g} as found.")
@@ -65,10 +71,6 @@ def confirmed(question: Question, answer: Answer, schema: Schema, initial: pd.Se
     outside = bool(question.claim.confidence) and question.claim.plans is not None and question.claim.kind == "absolute"
     if gap > question.claim.tau + slack and not outside:
         raise InternalError(f"The alternative costs {gap:.6g} more than the decision in the context found.")
-    if question.space.plausible is not None and not question.space.plausible.accepts(point):
-        raise InternalError(f"The context found is less usual than was asked for: {context.to_dict()}.")
-    if question.space.few is not None and not question.space.few.accepts(space, point):
-        raise InternalError(f"More features change than was asked for: {context.to_dict()}.")
     rival = None if outside else question.claim.rival(weights)
     if outside:
         _check_confidence(question, row, rivals_there(question.claim, weights), slack)
@@ -88,7 +90,7 @@ def context_found(question: Question, answer: Answer, schema: Schema, initial: p
     space = question.space
     cell = answer.cell or _cell(question, answer.point)
     context = schema.decode(answer.point, initial, cell, space.ends, space.days)
-    if space.relations is None:
+    if space.rules is None:
         return context
     return _to_the_last_digit(question, answer.point, schema, initial, context)
 
@@ -96,9 +98,9 @@ def context_found(question: Question, answer: Answer, schema: Schema, initial: p
 def _to_the_last_digit(
     question: Question, found: Floats, schema: Schema, initial: pd.Series, context: pd.Series
 ) -> pd.Series:
-    """The context with numbers moved by what rounding costs, so that relations hold in the user's own units."""
+    """The context with numbers moved by what rounding costs, so that rules hold in the user's own units."""
     space, weights, inputs = question.space, question.weights, question.inputs
-    assert space.relations is not None
+    assert space.rules is not None
     assert space.ends is not None
 
     def room() -> tuple[Floats, Floats]:
@@ -108,7 +110,7 @@ def _to_the_last_digit(
         held = space.lower == space.upper
         return np.where(held, space.start, low), np.where(held, space.start, high)
 
-    return schema.exactly_related(context, initial, space.relations, room, space.ends)
+    return schema.exactly_related(context, initial, space.rules, room, space.ends)
 
 
 def _check_confidence(question: Question, row: Floats, rivals: Sequence[Floats], slack: float) -> None:

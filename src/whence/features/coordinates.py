@@ -23,7 +23,7 @@ from whence.util.text import nearest
 
 __all__ = ["Coordinates"]
 
-#: By how much a number may be moved so that relations hold to the last digit, in ranges.
+#: By how much a number may be moved so that rules hold to the last digit, in ranges.
 NEAR = 1e-8
 #: The coordinate of a missing number: outside every range, and none that a number would have.
 NOWHERE = -1.6180339887498949
@@ -261,7 +261,7 @@ class Coordinates:
         return pd.Series([values[name] for name in self._order], index=index, dtype=object)
 
     def related_values(self, row: pd.Series) -> dict[str, Any]:
-        """Value of everything that relations may name in a context: of every feature, and of the parts of dates."""
+        """Value of everything that rules may name in a context: of every feature, and of the parts of dates."""
         parts = dict(zip(self._calendar.names, self._calendar.row(row.tolist()), strict=True))
         return {**parts, **self.feature_values(row)}
 
@@ -274,17 +274,17 @@ class Coordinates:
         self,
         context: pd.Series,
         initial: pd.Series,
-        relations: Relations,
+        rules: Relations,
         room: Callable[[], tuple[Floats, Floats]],
         ends: tuple[Floats, Floats] | None = None,
     ) -> pd.Series:
-        """`context` with continuous numbers moved by what rounding costs, so that it keeps relations to the last digit.
+        """`context` with continuous numbers moved by what rounding costs, so that it keeps rules to the last digit.
 
         Encoded again, it stays in the box of coordinates that `room` gives, and within `ends` in the user's units.
         Where there is no such context the given one is returned, which keeps them up to rounding.
         """
         values = self.related_values(context)
-        if all(one.holds(values) for one in relations.statements):
+        if all(one.holds(values) for one in rules.statements):
             return context
         low, high = room()
         movable = []
@@ -299,7 +299,7 @@ class Coordinates:
                 most = min(value + hair, column.last_upto(float(high[at])), most)
                 changed = values[column.name] != initial[column.name]
                 movable.append(Movable(column.name, least, most, changed))
-        moved = kept_exactly(relations.statements, values, movable)
+        moved = kept_exactly(rules.statements, values, movable)
         if not moved:
             return context
         found = context.copy()

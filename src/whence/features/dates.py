@@ -415,7 +415,7 @@ def _number(
     return NumberColumn(name, feature, (name,), place, float(offset), scale, *ends, levels, kind)
 
 
-#: Ranges of days, each beside some relations, that are kept for the next question.
+#: Ranges of days, each beside some rules, that are kept for the next question.
 KEPT_RANGES = 64
 
 
@@ -459,7 +459,7 @@ class Calendar:
     ) -> tuple[Relations | None, dict[int, DateRange]]:
         """Relations, and that the parts of every date are those of a day that may be suggested; and these days.
 
-        Those asked for last are kept: what an engine lays out for relations serves the next question about the same.
+        Those asked for last are kept: what an engine lays out for rules serves the next question about the same.
         """
         days = {}
         for column in self.columns:

@@ -1,6 +1,6 @@
 """Relations in the user's own units, to the last digit.
 
-Engines work in coordinates and keep relations up to rounding. Before a context is handed out, its numbers are moved by
+Engines work in coordinates and keep rules up to rounding. Before a context is handed out, its numbers are moved by
 that much, so that whoever checks a relation with the numbers as they are written finds it kept.
 """
 

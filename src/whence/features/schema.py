@@ -334,7 +334,7 @@ class Schema(Coordinates):
         related, days = self._calendar.related(related, context, kept, limits, restricted, room.start.size)
         if related and related.always_kept(np.minimum(room.lower, room.start), np.maximum(room.upper, room.start)):
             related = None
-        more: dict[str, Any] = {"group": self._group.copy(), "relations": related or None, "initial": raw, "days": days}
+        more: dict[str, Any] = {"group": self._group.copy(), "rules": related or None, "initial": raw, "days": days}
         more["circles"] = {j: circle for j, circle in self._circles.items() if not room.gone[j]}
         more["owner"] = self._feature_at if self._calendar.columns else None
         known = np.where(np.isnan(initial), 0.0, initial)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,10 @@ from whence.weights.base import InputMap
 from whence.weights.plausibility import Isolation, Nearby
 
 __all__ = ["Few", "Part", "Room", "Space", "settled"]
+
+
+#: Why a context is not allowed: where it lies, how unusual it is, or how much changes.
+Refusal = Literal["outside", "less usual", "more changes"]
 
 
 class Part(NamedTuple):
@@ -66,7 +70,7 @@ class Space:
         Coordinates that go round, with their period: the distance is the short way.
     everywhere : Space, optional
         The same without the gap, where there is one.
-    relations : Relations, optional
+    rules : Relations, optional
         What must hold between the coordinates of any other context than the start.
     owner : ndarray of int of shape (d,), optional
         Which coordinates belong to one feature, where more than the levels of a category do: the parts of a date.
@@ -74,7 +78,7 @@ class Space:
         By the first coordinate of every date: the first and the last day that may be suggested.
     few : Few, optional
         How many features may change, and which never together.
-    plausible : Isolation or Nearby, optional
+    plausibility : Isolation or Nearby, optional
         Which contexts look enough like past ones to count.
     """
 
@@ -88,13 +92,13 @@ class Space:
     gap: tuple[Floats, Floats] | None = None
     circles: Mapping[int, float] = field(default_factory=dict)
     everywhere: Space | None = None
-    relations: Relations | None = None
+    rules: Relations | None = None
     initial: Floats | None = None
     fee: Floats | None = None
     owner: NDArray[np.int64] | None = None
     days: Mapping[int, tuple[date, date]] = field(default_factory=dict)
     few: Few | None = None
-    plausible: Isolation | Nearby | None = None
+    plausibility: Isolation | Nearby | None = None
 
     @cached_property
     def feature(self) -> NDArray[np.int64]:
@@ -191,9 +195,30 @@ class Space:
             inside[members] &= bool(np.isclose(point[members].sum(), 0.5))
         return inside
 
+    def allows_level(self, at: NDArray[np.int64], j: int) -> bool:
+        """Return whether the category with the coordinates `at` may be at level `j`."""
+        point = self.start.copy()
+        point[at], point[j] = 0.0, 0.5
+        return bool(self.allows(point)[at].all())
+
     def contains(self, point: Floats, slack: float = 1e-9) -> bool:
-        """Whether `point` is an allowed context."""
-        return bool(self.allows(point, slack).all()) and (self.relations is None or self.relations.keeps(point))
+        """Return whether `point` is an allowed context."""
+        return self.refusal(point, slack) is None
+
+    def keeps_rules(self, point: Floats) -> bool:
+        """Return whether `point`, wherever its coordinates lie, keeps what is asked of them together."""
+        return self._broken_rule(point) is None
+
+    def refusal(self, point: Floats, slack: float = 1e-9) -> Refusal | None:
+        """Return why `point` is no allowed context, None where it is one."""
+        return self._broken_rule(point) if bool(self.allows(point, slack).all()) else "outside"
+
+    def _broken_rule(self, point: Floats) -> Refusal | None:
+        if self.rules is not None and not self.rules.keeps(point):
+            return "outside"
+        if self.plausibility is not None and not self.plausibility.accepts(point):
+            return "less usual"
+        return "more changes" if self.few is not None and not self.few.accepts(self, point) else None
 
     def same_as(self, other: Space) -> bool:
         """Whether the same contexts are allowed, given the same start."""

@@ -15,7 +15,7 @@ from whence.explain.ask import SearchRequest
 from whence.explain.missing import merged, sets_to_fill
 from whence.features import Schema
 from whence.features.relations import relation_texts
-from whence.features.space import Few, Space
+from whence.features.space import Few, Refusal, Space
 from whence.forecasts.crossing import SLACK, Crossing, Forecaster
 from whence.forecasts.sources import Sums
 from whence.models.base import Link
@@ -24,6 +24,14 @@ from whence.settings import SearchSettings
 from whence.util.json import to_plain
 
 __all__ = ["CrossingRequest", "explain"]
+
+
+#: What is wrong with a context that is not allowed.
+REFUSED: dict[Refusal, str] = {
+    "outside": "The context found lies outside the allowed ones",
+    "less usual": "The context found is less usual than was asked for",
+    "more changes": "More features change than was asked for",
+}
 
 
 @dataclass(frozen=True)
@@ -77,8 +85,7 @@ def explain(ensemble: Forecaster, request: CrossingRequest) -> Crossing:
     wanted = _sums_of(request.between, ensemble.link)
     sizes = [abs(end) for end in wanted if np.isfinite(end)]
     tau = max(float(request.tolerance) * max([ensemble.size(), *sizes]), ensemble.least_tolerance())
-    related = schema.related(request.relations, ensemble.history)
-    space = schema.space(initial, request.fixed, request.bounds, relations=related)
+    space = request.space(schema, ensemble.history, initial)
     request.check(ensemble, initial, space)
     usual = None if request.plausible is None else ensemble.usual(float(request.plausible))
     claim = ForecastBetween(low=wanted[0], high=wanted[1], tau=tau)
@@ -117,7 +124,7 @@ def explain(ensemble: Forecaster, request: CrossingRequest) -> Crossing:
         return _completed(ensemble, question_in(space, summed, limits), answer, draft)
 
     def question_in(room: Space, trees: Sums, limits: Limits) -> Question:
-        room = replace(room, few=request.few(room), plausible=usual)
+        room = replace(room, few=request.few(room), plausibility=usual)
         return Question(room, cast(Any, trees), ensemble.input_map_, claim, limits, settings)
 
     def filled(restricted: bool, limits: Limits) -> Crossing:
@@ -126,7 +133,7 @@ def explain(ensemble: Forecaster, request: CrossingRequest) -> Crossing:
 
         def questions() -> Iterator[Question]:
             for names in sets:
-                room = schema.space(initial, request.fixed, request.bounds, restricted, related, names)
+                room = request.space(schema, ensemble.history, initial, restricted, names)
                 row = initial.copy()
                 for name in names:
                     row[name] = schema.training_range(name)[0]
@@ -137,7 +144,7 @@ def explain(ensemble: Forecaster, request: CrossingRequest) -> Crossing:
         return _completed(ensemble, question, answer, draft)
 
     found = answered(True, limits)
-    free = schema.space(initial, restricted=False, relations=related)
+    free = request.space(schema, ensemble.history, initial, restricted=False)
     if found.status == "none" and not free.same_as(space) and limits.remaining > 0:
         left = None if np.isinf(limits.remaining) else limits.remaining
         inner = answered(False, Limits(left, request.node_limit, request.on_progress, request.memory_limit))
@@ -181,15 +188,12 @@ def _completed(
     context = schema.decode(answer.point, draft.initial, answer.cell, space.ends, space.days)
     point = schema.encode_row(context)
     size = max(1.0, float(np.abs(space.start).max()))
-    if not space.contains(point, slack=SLACK * size):
-        raise InternalError(f"The context found lies outside the allowed ones: {context.to_dict()}.")
+    wrong = space.refusal(point, slack=SLACK * size)
+    if wrong is not None:
+        raise InternalError(f"{REFUSED[wrong]}: {context.to_dict()}.")
     distance = space.distance(point)
     if abs(distance - answer.distance) > SLACK * size * max(1.0, float(space.weight.max())):
         raise InternalError(f"The context found lies at distance {distance:.9g}, not at {answer.distance:.9g}.")
-    if question.space.plausible is not None and not question.space.plausible.accepts(point):
-        raise InternalError(f"The context found is less usual than was asked for: {context.to_dict()}.")
-    if question.space.few is not None and not question.space.few.accepts(space, point):
-        raise InternalError(f"More features change than was asked for: {context.to_dict()}.")
     after = _confirmed(ensemble, question, context)
     proved = answer.status == "optimal" and answer.bound == answer.distance
     changes = _changes(schema, space, draft.initial, context)

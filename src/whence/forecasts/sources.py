@@ -284,7 +284,7 @@ class AskedLine(AskedForecast):
 def _beyond(question: Question, point: Floats) -> tuple[Floats, Floats] | None:
     """Where a line keeps a single limit: what has moved to reach it may move on, as far as it is allowed to."""
     space = question.space
-    if space.relations is not None or question.space.plausible is not None or space.circles:
+    if space.rules is not None or question.space.plausibility is not None or space.circles:
         return None
     low, high = point.copy(), point.copy()
     for j in np.flatnonzero(point != space.start).tolist():

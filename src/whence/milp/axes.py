@@ -106,7 +106,7 @@ def cell_axis(space: Space, j: int, splits: Sequence[Splits]) -> Axis:
     if space.group[j] >= 0:
         assert levels is not None
         return Axis(levels, np.ones(levels.size - 1, dtype=bool))
-    if space.relations is not None and j in space.relations.row_coordinates:
+    if space.rules is not None and j in space.rules.row_coordinates:
         # A row may ask for any point of a cell.
         return line_axis(space, j, splits, np.empty(0))
     points = _points(space, j, splits) if levels is None else np.unique(np.append(levels, start))
@@ -137,17 +137,17 @@ def line_axis(space: Space, j: int, splits: Sequence[Splits], samples: Floats) -
 
 
 def _passed(space: Space, j: int, points: Floats) -> NDArray[np.int64]:
-    """Number of thresholds of relations that each of `points` lies beyond."""
-    if space.relations is None:
+    """Number of thresholds of rules that each of `points` lies beyond."""
+    if space.rules is None:
         return np.zeros(points.size, dtype=np.int64)
-    return np.searchsorted(space.relations.thresholds(j), points, side="left")
+    return np.searchsorted(space.rules.thresholds(j), points, side="left")
 
 
 def _points(space: Space, j: int, splits: Sequence[Splits], samples: ArrayLike = ()) -> Floats:
     """The start, and what is allowed of the ends of the range, of both sides of the thresholds and of `samples`."""
     # Where the other way round becomes the shorter one.
     knots = space.start[j] + np.array([-0.5, 0.5]) * space.circles[j] if j in space.circles else ()
-    asked = np.empty(0) if space.relations is None else space.relations.thresholds(j)
+    asked = np.empty(0) if space.rules is None else space.rules.thresholds(j)
     asked = np.concatenate((asked, np.nextafter(asked, np.inf)))
     places = np.concatenate((samples, knots, asked, *(side for column in splits for side in column.sides())))
     found = [space.start[j : j + 1]]

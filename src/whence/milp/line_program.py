@@ -113,7 +113,7 @@ class LineProgram:
     def _base(self) -> tuple[Model, list[Axis]]:
         """Contexts that are allowed at all, and their distance, which is to be as small as possible."""
         question, space, model = self.question, self.question.space, Model()
-        isolation = question.space.plausible if isinstance(question.space.plausible, Isolation) else None
+        isolation = question.space.plausibility if isinstance(question.space.plausibility, Isolation) else None
         usual = None if isolation is None else Plausibility(isolation.forest, isolation.score)
         splits = [] if usual is None else usual.splits()
         axes = [line_axis(space, j, [own for i, own in splits if i == j], np.empty(0)) for j in range(space.start.size)]
@@ -122,8 +122,8 @@ class LineProgram:
             usual.add(model, axes)
         if question.space.few is not None:
             add_few(model, space, axes, question.space.few)
-        if space.relations is not None:
-            add_relations(model, axes, space.relations)
+        if space.rules is not None:
+            add_relations(model, axes, space.rules)
         return model, axes
 
     def _program(self, tighter: float) -> tuple[Program | None, list[Axis]]:

@@ -65,9 +65,9 @@ class Options:
             raise InputError(
                 f"An option of engine='milp' must be one of {known}. Got {unknown[0]!r} instead.", parameter=unknown[0]
             )
-        if isinstance(question.space.plausible, Isolation):
+        if isinstance(question.space.plausibility, Isolation):
             given.setdefault(
-                "plausibility", Plausibility(question.space.plausible.forest, question.space.plausible.score)
+                "plausibility", Plausibility(question.space.plausibility.forest, question.space.plausibility.score)
             )
         options = cls(**given)
         claim = question.claim
@@ -161,7 +161,7 @@ class IntegerProgram(Engine):
         return run.answer()
 
     def accepts(self, question: Question, point: Floats) -> bool:
-        """Whether the isolation forest, where one is given, takes the context for plausible."""
+        """Whether the isolation forest, where one is given, takes the context for usual."""
         plausibility = Plausibility.of(question.settings.options.get("plausibility"), point.size)
         return plausibility is None or plausibility.accepts(point)
 
@@ -201,8 +201,8 @@ class _Run:
         self.changed: Columns | None = None
         if question.space.few is not None:
             self.changed = add_few(self.model, question.space, self.weighting.axes, question.space.few)
-        if question.space.relations is not None:
-            add_relations(self.model, self.weighting.axes, question.space.relations)
+        if question.space.rules is not None:
+            add_relations(self.model, self.weighting.axes, question.space.rules)
         self.criterion: Criterion
         if question.claim.plans is not None:
             self.criterion = set_criterion(self.model, self.weighting, question, options.w_max)
@@ -265,7 +265,7 @@ class _Run:
         return Answer(status, context, distance, min(bound, distance), self.nodes, self.cuts, cell)
 
     def _plausible_cell(self, point: Floats) -> Box | None:
-        """Where contexts must be plausible, the allowed part of the cell in which they are."""
+        """Where contexts must be usual, the allowed part of the cell in which they are."""
         if self.plausibility is None:
             return None
         weights, inputs, space = self.question.weights, self.question.inputs, self.question.space
@@ -279,12 +279,9 @@ class _Run:
         x = _settled(program, x)
         context = self._context(x)
         weights = self.weighting.confirmed(context)
-        plausible = self.plausibility is None or self.plausibility.accepts(context)
-        few = self.question.space.few
-        plausible &= few is None or few.accepts(self.question.space, context)
-        relations = self.question.space.relations
-        plausible &= relations is None or relations.keeps(context)
-        if not plausible or weights is None or not np.array_equal(weights, self.weighting.chosen(x)):
+        allowed = self.question.space.keeps_rules(context)
+        allowed &= self.plausibility is None or self.plausibility.accepts(context)
+        if not allowed or weights is None or not np.array_equal(weights, self.weighting.chosen(x)):
             # Only feasible within the solver's tolerance: these binaries lead nowhere.
             return None, [_other_binaries(program, x)]
         refused = self._test(x, weights)

@@ -37,7 +37,7 @@ class NeighbourWeighting(Weighting):
                 "functions. Got 'milp' instead.",
                 parameter="engine",
             )
-        self.plausible = question.space.plausible if isinstance(question.space.plausible, Nearby) else None
+        self.plausibility = question.space.plausibility if isinstance(question.space.plausibility, Nearby) else None
         self.inputs = question.inputs
         measured = _Scored(question, neighbours) if neighbours.metric_.squared else _Summed(question, neighbours)
         turns = [measured.turns(j) for j in range(space.start.size)]
@@ -54,8 +54,8 @@ class NeighbourWeighting(Weighting):
         gap = self.separation + MARGIN
         radius = model.variables(1, low, high)
         model.row(Linear(inside, np.ones(inside.size)), float(k), float(k))
-        if self.plausible is not None:
-            model.row(Linear(radius, np.ones(1)), -np.inf, self.plausible.widest)
+        if self.plausibility is not None:
+            model.row(Linear(radius, np.ones(1)), -np.inf, self.plausibility.widest)
         for i, distance in enumerate(distances):
             chosen = inside[i : i + 1]
             beyond = float(max(farthest[i] - low, 0.0))
@@ -103,9 +103,7 @@ class NeighbourWeighting(Weighting):
         return self.neighbours.shared(np.flatnonzero(x[self.chosen_columns] > 0.5))
 
     def confirmed(self, context: Floats) -> Floats | None:
-        """Weights at `context`; None where the neighbours are not separated from the others, or too far away."""
-        if self.plausible is not None and not self.plausible.accepts(context):
-            return None
+        """Weights at `context`; None where the neighbours are not separated from the others."""
         k = int(self.neighbours.k)
         distances = self.neighbours.far(self.inputs.row(context))
         order = np.argsort(distances, kind="stable")

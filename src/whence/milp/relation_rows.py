@@ -16,11 +16,11 @@ from whence.util.aliases import Floats
 __all__ = ["add_relations"]
 
 
-def add_relations(model: Model, axes: Sequence[Axis], relations: Relations) -> None:
-    """Let the context on the axes keep the relations."""
-    for tree in relations.trees:
+def add_relations(model: Model, axes: Sequence[Axis], rules: Relations) -> None:
+    """Let the context on the axes keep the rules."""
+    for tree in rules.trees:
         _add_tree(model, axes, tree)
-    for row, limit in zip(relations.rows, relations.limits, strict=True):
+    for row, limit in zip(rules.rows, rules.limits, strict=True):
         parts = [axes[j].expression(axes[j].points) * float(row[j]) for j in np.flatnonzero(row).tolist()]
         model.row(Linear.sum(parts), upper=float(limit))
 

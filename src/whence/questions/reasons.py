@@ -321,7 +321,7 @@ class _Inquiry:
     def _meet_short_ones(self) -> None:
         """Meet explanations that change one feature: each of these features is among the facts that settle it."""
         barred: list[list[str]] = []
-        if self.met and self.met[0].question is not None and self.met[0].question.space.relations is not None:
+        if self.met and self.met[0].question is not None and self.met[0].question.space.rules is not None:
             return  # nothing changes alone
         while not self.interrupted:
             why = self.asker.ask(max_changes=1, barred=barred, share=0.1)
@@ -363,7 +363,7 @@ class _Inquiry:
         written = tuple(f"{name} is {value(values[name], kinds[name], schema.unit(name))}" for name in facts)
         subject, claim = _claim(asker.policy, asker.request)
         allowed = schema.space(row, asker.request.fixed, asker.request.bounds)
-        free = not asker.request.relations and schema.space(row, restricted=False).same_as(allowed)
+        free = not asker.request.relates and schema.space(row, restricted=False).same_as(allowed)
         return Reasons(
             facts=values,
             status=status,

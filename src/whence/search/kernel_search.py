@@ -98,7 +98,7 @@ class KernelFrontier:
             self.layout.axes.each, found.measure, _SHAPES[weights.kernel], found.rows, found.factors, found.base,
             found.entries, 0.0 if weights.kernel == "gaussian" else LEAST,
             np.ascontiguousarray(question.claim.alternative, dtype=np.float64), question.claim.tau, _tail(question),
-            rules_of(self.layout, question.space.relations), *few_changes(question, self.layout),
+            rules_of(self.layout, question.space.rules), *few_changes(question, self.layout),
         )  # fmt: skip
         self.rivals: list[Floats] = []
         self.bound = 0.0
@@ -172,9 +172,7 @@ class KernelFrontier:
     def _stands(self, point: Floats) -> bool:
         """Whether `point` satisfies all cuts, by the weights themselves."""
         question = self.question
-        if question.space.few is not None and not question.space.few.accepts(question.space, point):
-            return False
-        if question.space.relations is not None and not question.space.relations.keeps(point):
+        if not question.space.keeps_rules(point):
             return False
         try:
             weights = self.weights(point)

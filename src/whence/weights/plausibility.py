@@ -142,7 +142,7 @@ class Isolation:
     forest : IsolationForest
         Fitted on coordinates.
     score : float
-        Least ``forest.score_samples`` of a plausible context, in (-1, 0).
+        Least ``forest.score_samples`` of a context that is usual enough, in (-1, 0).
     """
 
     forest: IsolationForest
@@ -150,7 +150,7 @@ class Isolation:
 
     @property
     def least_depth(self) -> float:
-        """Mean path length, over the trees, from which on a context is plausible."""
+        """Mean path length, over the trees, from which on a context is usual enough."""
         return -float(np.log2(-(self.score - SCORE_SLACK))) * self.usual_length
 
     @property

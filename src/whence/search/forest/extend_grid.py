@@ -1,4 +1,4 @@
-"""Further trees on the grid of a forest: those of an isolation forest, and those of relations between features."""
+"""Further trees on the grid of a forest: those of an isolation forest, and those of rules between features."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def isolation_family(trees: Sequence[Any], features: Sequence[Any], inputs: Inpu
 
 
 def relation_family(trees: Sequence[RelationTree], inputs: InputMap) -> Family:
-    """Trees of relations."""
+    """Trees of rules."""
     column_of = _column_of(inputs)
     counts = np.array([tree.coordinate.size for tree in trees])
     root = np.cumsum(counts) - counts
@@ -209,7 +209,7 @@ class _Faces:
 
 #: The last grid with the trees of an isolation forest, by the forest.
 _joined: WeakKeyDictionary[IsolationForest, tuple[KeptGrid, KeptGrid]] = WeakKeyDictionary()
-#: The last grid with the trees of relations, by the relations, and the isolation forest that it was made with.
+#: The last grid with the trees of rules, by the rules, and the isolation forest that it was made with.
 _related: WeakKeyDictionary[Relations, tuple[KeptGrid, IsolationForest | None, KeptGrid]] = WeakKeyDictionary()
 
 #: What a relation that is broken adds: far more than any isolation forest makes up for.
@@ -234,20 +234,20 @@ def isolated(
 
 
 def related(
-    question: Question, kept: KeptGrid, relations: Relations, isolation: Isolation | None
+    question: Question, kept: KeptGrid, rules: Relations, isolation: Isolation | None
 ) -> tuple[KeptGrid | None, _core.Plausibility | None]:
-    """The grid with the trees of relations after all others, and what leaves say: broken ones are never plausible.
+    """The grid with the trees of rules after all others, and what leaves say: broken ones never are.
 
     Both are None where the question's time limit passes before the grid is built.
     """
     forest = None if isolation is None else isolation.forest
-    trees = relations.trees + staircases(relations)
-    before, with_forest, found = _related.get(relations, (None, None, None))
+    trees = rules.trees + staircases(rules)
+    before, with_forest, found = _related.get(rules, (None, None, None))
     if before is not kept or with_forest is not forest:
         families = [] if isolation is None else [_family_of(question, isolation)]
         found = joined(question, kept, [*families, relation_family(trees, question.inputs)])
         if found is not None:
-            _related[relations] = (kept, forest, found)
+            _related[rules] = (kept, forest, found)
     if found is None:
         return None, None
     says = [] if isolation is None else [isolation.short_by()]

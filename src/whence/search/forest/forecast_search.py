@@ -33,13 +33,13 @@ class ForecastFrontier(ForestFrontier):
         self,
         question: Question,
         kept: KeptGrid,
-        plausible: _core.Plausibility | None,
+        plausibility: _core.Plausibility | None,
         criterion: _core.MeanCriterion,
         band: Band | None = None,
     ) -> None:
         self.forecast = cast(ForecastTrees, question.weights)
         self.band = band
-        super().__init__(question, kept, plausible, criterion)
+        super().__init__(question, kept, plausibility, criterion)
         # Curves are no sums over trees that a box could keep for itself.
         self.in_common = isinstance(criterion, _core.CurveCriterion)
 
@@ -94,7 +94,7 @@ class ForecastFrontier(ForestFrontier):
 
 def explain(question: Question) -> Answer:
     """Answer a question about the forecasts of trees."""
-    kept, plausible = prepared(question)
+    kept, plausibility = prepared(question)
     if kept is None:
         return Answer("time_limit", None, np.inf, 0.0)
     claim, view = cast(OrderBeats, question.claim), cast(ForecastTrees, question.weights)
@@ -109,7 +109,7 @@ def explain(question: Question) -> Answer:
             for band in bands:
                 inner = question.claiming(tau=0.0)
                 yield driver.run(
-                    inner, ForecastFrontier(inner, kept, plausible, _core.MeanCriterion(kept.leaves), band)
+                    inner, ForecastFrontier(inner, kept, plausibility, _core.MeanCriterion(kept.leaves), band)
                 )
 
         return nearest_of(asked())
@@ -120,7 +120,7 @@ def explain(question: Question) -> Answer:
     else:
         assert isinstance(pricing, LinearPricing)
         criterion = _core.MeanCriterion(kept.leaves)
-    frontier = ForecastFrontier(question, kept, plausible, criterion)
+    frontier = ForecastFrontier(question, kept, plausibility, criterion)
     return driver.run(against_decision(question, frontier), frontier)
 
 
@@ -193,10 +193,10 @@ class CrossingFrontier(ForestFrontier):
     """Boxes in the order of their distance, judged by rows of leaf values that must each add up to at most tau."""
 
     def __init__(
-        self, question: Question, kept: KeptGrid, rows: Sequence[Floats], plausible: _core.Plausibility | None = None
+        self, question: Question, kept: KeptGrid, rows: Sequence[Floats], plausibility: _core.Plausibility | None = None
     ) -> None:
         self.leaf_rows = rows
-        super().__init__(question, kept, plausible)
+        super().__init__(question, kept, plausibility)
 
     def cut(self, rival: Floats) -> None:
         """Ask for all limits."""
@@ -208,7 +208,7 @@ class CrossingFrontier(ForestFrontier):
 def crossing(question: Question) -> Answer:
     """The nearest context in which the sum lies between two numbers, either of which may be infinite."""
     summed = cast(SummedTrees, cast(Any, question.weights))
-    kept, plausible = prepared(question)
+    kept, plausibility = prepared(question)
     if kept is None:
         return Answer("time_limit", None, np.inf, 0.0)
     claim = cast(ForecastBetween, question.claim)
@@ -218,4 +218,4 @@ def crossing(question: Question) -> Answer:
         rows.append(summed.leaf_values + (summed.offset - high) / kept.trees)
     if low > -np.inf:
         rows.append((low - summed.offset) / kept.trees - summed.leaf_values)
-    return driver.run(question, CrossingFrontier(question, kept, rows, plausible))
+    return driver.run(question, CrossingFrontier(question, kept, rows, plausibility))

@@ -83,14 +83,14 @@ class ForestFrontier:
         self,
         question: Question,
         kept: KeptGrid,
-        plausible: _core.Plausibility | None = None,
+        plausibility: _core.Plausibility | None = None,
         criterion: _core.Criterion | None = None,
     ) -> None:
         self.question = question
         self.kept = kept
         self.located = _located(question, kept)
         self.value = self.located.value
-        self.plausible = plausible
+        self.plausibility = plausibility
         self.tail = question.claim.risk.tail is not None
         self.absolute = question.claim.kind == "absolute"
         patience = (PATIENCE_SURE if question.claim.confidence > 0.0 else PATIENCE)[self.tail]
@@ -115,9 +115,9 @@ class ForestFrontier:
         self.columns = kept.grid.columns
         self.shown = self.located.start
         self.excluded: list[tuple[Ints, bool]] = []
-        relations = question.space.relations
-        self.related = relations is not None
-        self.rows = relations if relations is not None and len(relations.rows) else None
+        rules = question.space.rules
+        self.related = rules is not None
+        self.rows = rules if rules is not None and len(rules.rows) else None
         #: A point that keeps the rows, and its cells, where the nearest one of its region does not.
         self.pending: tuple[Floats, Ints] | None = None
         self.examined_before = 0
@@ -217,7 +217,7 @@ class ForestFrontier:
 
     def _ask_in_boxes(self) -> None:
         """Where a few rivals for all boxes did not settle an absolute question, give every box its own."""
-        # Boxes that ask at once do so at points that relations may rule out.
+        # Boxes that ask at once do so at points that rules may rule out.
         eager = self.nodes >= EAGER_FROM and not self.in_common and not self.related
         many = self.criterion.rivals > COMMON
         if (eager or many) and not self.in_common and (not self.asking or eager != self.eager):
@@ -237,7 +237,7 @@ class ForestFrontier:
         question = self.question
         threads = question.settings.threads or 1
         tau = float(question.claim.tau)
-        return _core.ForestSearch(self.located, self.criterion, tau, threads, self.plausible, self.few)
+        return _core.ForestSearch(self.located, self.criterion, tau, threads, self.plausibility, self.few)
 
     def point_of(self, cells: Ints) -> Floats:
         """Coordinates of the nearest point of a cell."""
@@ -303,7 +303,7 @@ class ForestFrontier:
     def _proposals(self, criterion: _core.Criterion, seconds: float) -> _core.Proposals:
         left = contexts_in_time(self.kept, criterion, seconds)
         tau = float(self.question.claim.tau)
-        proposals = _core.Proposals(self.located, criterion, tau, left, seconds, self.plausible, self.few)
+        proposals = _core.Proposals(self.located, criterion, tau, left, seconds, self.plausibility, self.few)
         proposals.none_nearer = self.bound
         return proposals
 
@@ -373,14 +373,14 @@ def prepared(question: Question) -> tuple[KeptGrid | None, _core.Plausibility | 
     The grid is None where the time is up before it is built.
     """
     kept = grid_of(question)
-    plausible = None
-    isolation = question.space.plausible if isinstance(question.space.plausible, Isolation) else None
-    relations = question.space.relations
-    if kept is not None and relations is not None and relations.as_trees:
-        kept, plausible = related(question, kept, relations, isolation)
+    plausibility = None
+    isolation = question.space.plausibility if isinstance(question.space.plausibility, Isolation) else None
+    rules = question.space.rules
+    if kept is not None and rules is not None and rules.as_trees:
+        kept, plausibility = related(question, kept, rules, isolation)
     elif kept is not None and isolation is not None:
-        kept, plausible = isolated(question, kept, isolation)
-    return kept, plausible
+        kept, plausibility = isolated(question, kept, isolation)
+    return kept, plausibility
 
 
 def against_decision(question: Question, frontier: ForestFrontier) -> Question:
@@ -405,13 +405,13 @@ def against_decision(question: Question, frontier: ForestFrontier) -> Question:
 
 def explain(question: Question) -> Answer:
     """Answer a question about a forest policy."""
-    kept, plausible = prepared(question)
+    kept, plausibility = prepared(question)
     if kept is None:
         return Answer("time_limit", None, np.inf, 0.0)
     before = earlier(question) if question.claim.confidence > 0.0 else None
     if before is not None and before.settles(lambda leaves: _holds_at(question, kept, leaves)):
         return replace(before.answer, nodes=0)
-    frontier = ForestFrontier(question, kept, plausible)
+    frontier = ForestFrontier(question, kept, plausibility)
     if before is not None:
         frontier.bound = before.answer.bound
     if question.claim.confidence > 0.0 and frontier.absolute:

@@ -340,7 +340,7 @@ def alive_leaves(located: _core.Located, kept: KeptGrid, cutoff: float) -> tuple
     return leaves, tree.astype(np.int32)
 
 
-#: By how much a number that a row of relations is about may be rounded.
+#: By how much a number that a row of rules is about may be rounded.
 HAIR = 1e-11
 
 

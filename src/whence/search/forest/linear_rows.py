@@ -1,4 +1,4 @@
-"""Linear relations between numbers in the search over the cells of a forest.
+"""Linear rules between numbers in the search over the cells of a forest.
 
 In a cell, and in all cells in which every tree has the same leaf, the weights are the same: what is asked for is the
 nearest point there that keeps the rows, a small linear program. Levels and gaps are decided by branching.
@@ -34,7 +34,7 @@ WIDER = 1e-8
 # ---- what rules out whole boxes ----------------------------------------------------------------------------------
 
 
-def staircases(relations: Relations) -> tuple[RelationTree, ...]:
+def staircases(rules: Relations) -> tuple[RelationTree, ...]:
     """For every row over two coordinates, a tree whose broken leaves the row rules out as a whole.
 
     It leaves out nothing that keeps the row, and lets the search drop boxes long before they are small.
@@ -47,7 +47,7 @@ def staircases(relations: Relations) -> tuple[RelationTree, ...]:
     [True, False, True]
     """
     found = []
-    for row, limit, text in zip(relations.rows, relations.limits, relations.texts, strict=True):
+    for row, limit, text in zip(rules.rows, rules.limits, rules.texts, strict=True):
         support = np.flatnonzero(row)
         if support.size == 2:
             i, j = (int(k) for k in support)
@@ -141,9 +141,9 @@ def _holds(domain: Floats, value: float) -> bool:
     return bool(((domain[:, 0] <= value) & (value <= domain[:, 1])).any())
 
 
-def nearest_under_rows(question: Question, kept: KeptGrid, region: Region, relations: Relations) -> Floats | None:
+def nearest_under_rows(question: Question, kept: KeptGrid, region: Region, rules: Relations) -> Floats | None:
     """The nearest point of a region that keeps the rows; None where there is none."""
-    support = np.flatnonzero(np.any(relations.rows != 0.0, axis=0))
+    support = np.flatnonzero(np.any(rules.rows != 0.0, axis=0))
     columns = np.empty(question.space.start.size, dtype=np.int64)
     columns[question.inputs.coordinate] = np.arange(columns.size)
     domains = [region.domain(question, kept, int(columns[j])) for j in support]
@@ -153,7 +153,7 @@ def nearest_under_rows(question: Question, kept: KeptGrid, region: Region, relat
     others = np.delete(np.arange(space.start.size), support)
     moved = others[region.point[others] != space.start[others]]
     solver = _Branching(
-        relations.rows[:, support], relations.limits, space.start[support], space.weight[support], question.limits,
+        rules.rows[:, support], rules.limits, space.start[support], space.weight[support], question.limits,
         question.space.few, space.feature[support], frozenset(space.feature[moved].tolist()),
     )  # fmt: skip
     found = solver.solve(domains)

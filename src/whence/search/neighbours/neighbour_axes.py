@@ -216,7 +216,7 @@ class _Builder:
     def category(self, members: Ints) -> None:
         space = self.space
         one_hot = 0.5 * np.eye(len(members))
-        allowed = np.array([self._allowed(members, row) for row in one_hot])
+        allowed = np.array([space.allows_level(members, int(j)) for j in members])
         cost = np.abs(one_hot - space.start[members]) @ space.weight[members]
         if allowed.sum() <= 1:
             chosen = one_hot[np.argmax(allowed)] if allowed.any() else space.start[members]
@@ -229,11 +229,6 @@ class _Builder:
         held = np.argmax(self.points[:, members][:, rank], axis=1).astype(np.float64)
         axis = Axis(AxisKind.CATEGORY, 0.0, 1.0, 0.0, float(allowed.sum() - 1), costs=cost[rank])
         self._add(axis, held, -1, members[rank])
-
-    def _allowed(self, members: Ints, values: Floats) -> bool:
-        point = self.space.start.copy()
-        point[members] = values
-        return bool(self.space.allows(point)[members].all())
 
     def _add(self, axis: Axis, column: Floats, j: int, members: Ints) -> None:
         if self.scores is not None:
@@ -259,21 +254,21 @@ class _Builder:
 Node = tuple[float, float, float, float, float, float]
 
 
-def rules_of(layout: Layout, relations: Relations | None) -> Rules | None:
+def rules_of(layout: Layout, rules: Relations | None) -> Rules | None:
     """The rules that contexts keep along the axes; what is asked of coordinates that cannot move is answered here."""
-    if relations is None:
+    if rules is None:
         return None
     number, category = _places(layout)
     nodes: list[Node] = []
-    roots = [_added(tree, layout.space.start, number, category, nodes) for tree in relations.trees]
+    roots = [_added(tree, layout.space.start, number, category, nodes) for tree in rules.trees]
     q = len(layout.coordinate)
-    rows = np.zeros((len(relations.rows), q))
-    limits = relations.limits.copy()
+    rows = np.zeros((len(rules.rows), q))
+    limits = rules.limits.copy()
     for j in range(layout.space.start.size):
         if j in number:
-            rows[:, number[j]] = relations.rows[:, j] if len(relations.rows) else 0.0
-        elif len(relations.rows):
-            limits -= relations.rows[:, j] * layout.space.start[j]
+            rows[:, number[j]] = rules.rows[:, j] if len(rules.rows) else 0.0
+        elif len(rules.rows):
+            limits -= rules.rows[:, j] * layout.space.start[j]
     table = np.array(nodes, dtype=np.float64).reshape(-1, 6)
     return Rules(table, np.array(roots, dtype=np.int64), np.ascontiguousarray(rows), limits)
 

@@ -58,9 +58,9 @@ class NeighbourFrontier:
         self.estimator = weights = cast(KNNWeights, question.weights)
         self.layout = Layout.for_question(question, weights)
         self.axes = self.layout.axes
-        self.plausible = question.space.plausible if isinstance(question.space.plausible, Nearby) else None
-        rules = rules_of(self.layout, question.space.relations)
-        self.search = _search(question, self.layout, self.plausible, rules)
+        self.plausibility = question.space.plausibility if isinstance(question.space.plausibility, Nearby) else None
+        rules = rules_of(self.layout, question.space.rules)
+        self.search = _search(question, self.layout, self.plausibility, rules)
         self.rivals: list[Floats] = []
         self.radius = FIRST_RADIUS
         self.farthest = _farthest(self.axes)
@@ -193,11 +193,7 @@ class NeighbourFrontier:
         distance = np.sort(self.estimator.far(question.inputs.row(point)))
         if distance[k] - distance[k - 1] < max(question.settings.separation, ROBUST):
             return False
-        if self.plausible is not None and not self.plausible.accepts(point):
-            return False
-        if question.space.few is not None and not question.space.few.accepts(question.space, point):
-            return False
-        if question.space.relations is not None and not question.space.relations.keeps(point):
+        if not question.space.keeps_rules(point):
             return False
         weights = self.weights(point)
         cost = question.claim.risk.of(question.claim.alternative, weights)
@@ -236,7 +232,7 @@ def _confidently(question: Question) -> Question:
     return question.refuted_by(better)
 
 
-def _search(question: Question, layout: Layout, plausible: Nearby | None, rules: Rules | None) -> NeighbourSearch:
+def _search(question: Question, layout: Layout, plausibility: Nearby | None, rules: Rules | None) -> NeighbourSearch:
     """The search over boxes, without any cut yet."""
     axes = layout.axes
     alternative = np.ascontiguousarray(question.claim.alternative, dtype=np.float64)
@@ -252,7 +248,7 @@ def _search(question: Question, layout: Layout, plausible: Nearby | None, rules:
     if weights.by_distance:
         # Rounding is allowed for in the sums themselves.
         neighbours, tau = tail, 0.0 if counts is not None else question.claim.tau
-    widest = np.inf if plausible is None else plausible.widest
+    widest = np.inf if plausibility is None else plausibility.widest
     return NeighbourSearch(
         axes.each, axes.points, axes.base, axes.k, axes.separation, axes.margin, alternative, tau, neighbours,
         widest, question.claim.confidence, rules, *few_changes(question, layout), axes.slopes, axes.entries, axes.apart,

@@ -65,7 +65,7 @@ def region(
         )
     space = question.space if question.space.everywhere is None else question.space.everywhere
     # How far a face moves is measured along a line.
-    space = replace(space, circles={}, plausible=None, few=None)
+    space = replace(space, circles={}, plausibility=None, few=None)
     claim, settings = replace(question.claim, confidence=0.0), replace(question.settings, separation=0.0)
     question = replace(question, space=space, claim=claim, settings=settings, memo={})
     plans = [question.claim.rival_decision, *rivals]
@@ -163,7 +163,7 @@ class _Grower:
 
     def _add_categories(self, members: NDArray[np.int64], seconds: float) -> None:
         """Add the categories in which no context is broken, one after the other."""
-        others = [j for j in members.tolist() if self.high[j] == 0.0 and self._may_be(members, j)]
+        others = [j for j in members.tolist() if self.high[j] == 0.0 and self.space.allows_level(members, j)]
         for j in others:
             start, lower, upper = self.point.copy(), self.low.copy(), self.high.copy()
             for array in (start, lower, upper):
@@ -174,13 +174,6 @@ class _Grower:
                 # Several categories are on: each of them may be off.
                 self.low[members] = 0.0
                 self.high[j] = 0.5
-
-    def _may_be(self, members: NDArray[np.int64], j: int) -> bool:
-        """Whether the question allows this category."""
-        point = self.point.copy()
-        point[members] = 0.0
-        point[j] = 0.5
-        return bool(self.space.allows(point)[members].all())
 
     def _first_broken(self, start: Floats, lower: Floats, upper: Floats, weight: Floats, seconds: float) -> float:
         """Distance of the nearest broken context in a slab, or what is proved of it; infinite for none."""
@@ -216,7 +209,7 @@ class _Grower:
                 full[j] = self._beyond(j, True) is None and self._beyond(j, False) is None
             else:
                 members = np.flatnonzero(space.group == space.group[j])
-                full[j] = self.high[j] > 0.0 or not self._may_be(members, j)
+                full[j] = self.high[j] > 0.0 or not space.allows_level(members, j)
         categories = (space.group < 0) | (self.high > 0.0)
         none = np.zeros(0, dtype=np.int32)
         return Region(

@@ -303,8 +303,8 @@ class _Grower:
         """The same by one search for the set of all plans."""
         question, inputs = self.question, self.question.inputs
         box = self.region(False)
-        # Cells are known without relations, as for the growing itself.
-        space = replace(within_box(question.space, self.point, box.lower, box.upper), relations=None)
+        # Cells are known without rules, as for the growing itself.
+        space = replace(within_box(question.space, self.point, box.lower, box.upper), rules=None)
         found, none = beaten_within(question, space, anything, plan_sets.explain)
         if found is None:
             return None, none
@@ -435,6 +435,6 @@ def beaten_within(
         within=0.0,
         confidence=0.0,
     )
-    asked = replace(question, space=replace(box, plausible=None, few=None), claim=claim, memo={})
+    asked = replace(question, space=replace(box, plausibility=None, few=None), claim=claim, memo={})
     answer = sets(asked)
     return answer.point, answer.status == "none"

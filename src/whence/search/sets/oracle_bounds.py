@@ -73,11 +73,11 @@ class SolvedBoxes:
         self,
         question: Question,
         kept: KeptGrid,
-        plausible: _core.Plausibility | None = None,
+        plausibility: _core.Plausibility | None = None,
         known: Floats | None = None,
     ) -> None:
         assert question.claim.plans is not None
-        self.plausible, self.known = plausible, known
+        self.plausibility, self.known = plausibility, known
         self.question, self.kept, self.plans = question, kept, question.claim.plans
         self.located = locate(question, kept)
         self.few = few_changes(question)
@@ -90,8 +90,8 @@ class SolvedBoxes:
         self._learned = _learned(question, kept)
         self._known, self._priced = self._learned.holds, self._learned.priced
         self._tree = np.repeat(np.arange(kept.trees), np.diff(kept.grid.first_leaf[: kept.trees + 1]))
-        relations = question.space.relations
-        self.rows = relations if relations is not None and len(relations.rows) else None
+        rules = question.space.rules
+        self.rows = rules if rules is not None and len(rules.rows) else None
         self._static = question.claim.risk.tail is None and self.plans.rival is None
         self._criterion: _core.MeanCriterion | None = None
         self._last_rival: tuple[bytes, Floats] = b"", np.empty(0)
@@ -162,9 +162,7 @@ class SolvedBoxes:
         criterion = list_criterion(question, self.kept, np.array(rows), rivals)
         if criterion is None or criterion.plans == 0:
             return None
-        search = _core.ForestSearch(
-            self.located, criterion, float(question.claim.tau), plausible=self.plausible, few=self.few
-        )
+        search = _core.ForestSearch(self.located, criterion, float(question.claim.tau), 1, self.plausibility, self.few)
         reached, _ = search.advance(
             KNOWN_BOXES, cutoff, seconds=max(0.0, question.limits.remaining - began + 2 * spare)
         )
@@ -206,7 +204,7 @@ class SolvedBoxes:
             barred = True
         criterion = self._criterion_at(leaves)
         tau = float(self.question.claim.tau)
-        opened = _core.OpenBox(box, criterion, tau, self.plausible)
+        opened = _core.OpenBox(box, criterion, tau, self.plausibility)
         if not opened.bound(criterion, tau) or self._beyond(opened.reach.leaves, leaves, tau):
             return None
         face = None if barred else self.faces.pulling(opened)
@@ -225,7 +223,7 @@ class SolvedBoxes:
         return self.kept.grid.leaves_at(cells)[: self.kept.trees]
 
     def _plausible(self, cells: Ints) -> bool:
-        return self.plausible is None or self.plausible.short_by(cells) <= 0.0
+        return self.plausibility is None or self.plausibility.short_by(cells) <= 0.0
 
     def _keeping_rows(self, cells: Ints) -> Floats | None:
         """The nearest point that keeps the rows where all trees have the leaves of these cells."""

@@ -68,7 +68,7 @@ class PlanByPlan:
             and question.claim.kind == "relative"
             and not together.tail
             and question.claim.confidence == 0.0
-            and together.plausible is None
+            and together.plausibility is None
             and together.few is None
             and not together.related
             and together.columns >= COLUMNS

@@ -47,7 +47,7 @@ LARGE = 500_000
 
 def explain(question: Question) -> Answer:
     """Answer a question about a set of plans and a forest policy."""
-    kept, plausible = prepared(question)
+    kept, plausibility = prepared(question)
     if kept is None:
         return Answer("time_limit", None, np.inf, 0.0)
     plans = question.claim.plans
@@ -55,10 +55,10 @@ def explain(question: Question) -> Answer:
     if question.claim.confidence:
         return confidently(
             question,
-            alone=lambda one: ForestFrontier(one, kept, plausible),
-            together=lambda plain: _frontier(plain, _Making(plain, kept, plausible, look=False)),
+            alone=lambda one: ForestFrontier(one, kept, plausibility),
+            together=lambda plain: _frontier(plain, _Making(plain, kept, plausibility, look=False)),
         )
-    made = _Making(question, kept, plausible)
+    made = _Making(question, kept, plausibility)
     frontier = _frontier(question, made)
     if frontier is None:
         return made.stopped()
@@ -82,14 +82,14 @@ def _frontier(question: Question, made: _Making) -> PlanFrontier | SolvedBoxes |
     if criterion is None:
         if question.limits.remaining <= 0:
             return None
-        return SolvedBoxes(question.claiming(plans=made.plans), made.kept, made.plausible, made.known)
+        return SolvedBoxes(question.claiming(plans=made.plans), made.kept, made.plausibility, made.known)
     if isinstance(criterion, _core.PlanList) and plans.routes is None and criterion.plans == 0:
         return Nowhere()
     relaxed = (
         isinstance(criterion, _core.StockCriterion) and plans.stock is not None and np.isfinite(plans.stock.budget)
     )
     relative = question.relative()
-    frontier = PlanFrontier(relative, made.kept, criterion, relaxed, made.plausible, made.known)
+    frontier = PlanFrontier(relative, made.kept, criterion, relaxed, made.plausibility, made.known)
     if made.looked:
         frontier.proposed = 1  # past contexts were looked at before
     return frontier
@@ -108,10 +108,10 @@ class PlanFrontier(ForestFrontier):
         kept: KeptGrid,
         criterion: _core.Criterion,
         relaxed: bool = False,
-        plausible: _core.Plausibility | None = None,
+        plausibility: _core.Plausibility | None = None,
         known: Floats | None = None,
     ) -> None:
-        super().__init__(question, kept, plausible, criterion)
+        super().__init__(question, kept, plausibility, criterion)
         self.relaxed, self.known = relaxed, known
         #: Whether a few of very many routes stand for all in the next proposal.
         self.rough = False
@@ -183,10 +183,10 @@ class _Making:
     """A criterion for a set in the making: large tables are about contexts nearer than an explanation that is known."""
 
     def __init__(
-        self, question: Question, kept: KeptGrid, plausible: _core.Plausibility | None, look: bool = True
+        self, question: Question, kept: KeptGrid, plausibility: _core.Plausibility | None, look: bool = True
     ) -> None:
         assert question.claim.plans is not None
-        self.question, self.kept, self.plausible, self.plans = question, kept, plausible, question.claim.plans
+        self.question, self.kept, self.plausibility, self.plans = question, kept, plausibility, question.claim.plans
         self.known: Floats | None = None
         #: Where the explanation that is known may be rounded: beside a threshold, only the search knows its side.
         self.known_cell: tuple[Floats, Floats] | None = None
@@ -228,7 +228,7 @@ class _Making:
         question = self.question
         if self.look and not self.looked and question.limits.node_limit is None:
             self.looked = True
-            found = first_known(question.claiming(plans=self.plans), self.kept, self.plausible, rows)
+            found = first_known(question.claiming(plans=self.plans), self.kept, self.plausibility, rows)
             if found is not None:
                 self.known, self.known_cell = found.point, found.cell
         cutoff = np.inf if self.known is None else question.space.distance(self.known)

@@ -36,7 +36,7 @@ TOGETHER = 10
 
 
 def first_known(
-    question: Question, kept: KeptGrid, plausible: _core.Plausibility | None, rows: Floats | None = None
+    question: Question, kept: KeptGrid, plausibility: _core.Plausibility | None, rows: Floats | None = None
 ) -> Answer | None:
     """An explanation with its cell, found without proof that it is the nearest; None where none was met in time.
 
@@ -61,7 +61,7 @@ def first_known(
     if question.claim.kind == "absolute":
         assert plans.rival is not None
         alone = alone.refuted_by(_beaten(question, plan, plans.rival))
-    answer = driver.run(alone, ForestFrontier(alone, kept, plausible))
+    answer = driver.run(alone, ForestFrontier(alone, kept, plausibility))
     return None if answer.point is None else answer
 
 
