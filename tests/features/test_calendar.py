@@ -200,7 +200,7 @@ def test_days_of_questions_are_not_kept_for_ever() -> None:
 
     def related(last: int) -> Any:
         high = DAYS["date"].iloc[0] + pd.Timedelta(days=last)
-        return schema.space(row, bounds={"day": (DAYS["date"].iloc[0], high)}).relations
+        return schema.space(row, bounds={"day": (DAYS["date"].iloc[0], high)}).rules
 
     alive = weakref.ref(related(3))
     assert alive() is not None

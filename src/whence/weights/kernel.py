@@ -81,7 +81,7 @@ class KernelWeights(Weights):
     def capabilities(self) -> Capabilities:
         """Return what a kernel can do: where it is not scaled, it sees units and a 0/1 column per category."""
         by_units = not FLAG.check("scaled", self.scaled, "KernelWeights")
-        return Capabilities(sees_units=by_units, sees_levels=by_units, proof_gap=float(self.gap))
+        return Capabilities(sees_units=by_units, sees_levels=by_units, proof_gap=self.gap)
 
     def fit(self, X: ArrayLike, Y: ArrayLike | None = None) -> Self:
         """Remember the contexts `X`; `Y` is not needed."""

@@ -176,7 +176,7 @@ class KNNWeights(Weights):
             follows_circles=self.plain,
             needs_separation=True,
             knows_spread=self.mass_ is None and not self.by_distance,
-            proof_gap=float(self.gap) if self.by_distance else 0.0,
+            proof_gap=self.gap if self.by_distance else 0.0,
         )
 
     def take_circles(self, circles: Mapping[int, float]) -> None:
