@@ -67,7 +67,9 @@ class Source:
 
         Both are None where the solver finds no plan.
         """
-        outcomes = self.weights.outcomes(self.inputs(context), self.Y) if self.weights.capabilities.forecasts else self.Y
+        outcomes = (
+            self.weights.outcomes(self.inputs(context), self.Y) if self.weights.capabilities.forecasts else self.Y
+        )
         try:
             plan = self.problem.solve(outcomes, weights, self.risk)
         except SolverError:
