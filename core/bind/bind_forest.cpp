@@ -388,15 +388,15 @@ void require_alive(const PlanList& list, const Integers& alive) {
 }
 
 // Where the leaves of each tree begin, and the end.
-std::vector<std::size_t> tree_starts(const Tolls& tolls, const Integers& leaves, const Ints& first) {
+std::vector<std::int32_t> tree_starts(const Tolls& tolls, const Integers& leaves, const Ints& first) {
     require_size(first, tolls.trees() + 1, "first");
     for (std::size_t i = 0; i < leaves.size(); ++i)
         require(leaves(i) >= 0 && leaves(i) < tolls.routes().leaves(), "'leaves' must be those of the routes.");
-    std::vector<std::size_t> from;
+    std::vector<std::int32_t> from;
     for (std::size_t t = 0; t < first.size(); ++t) {
         require(first(t) >= (t == 0 ? 0 : first(t - 1)) && static_cast<std::size_t>(first(t)) <= leaves.size(),
                 "'first' must be where the leaves of each tree begin.");
-        from.push_back(static_cast<std::size_t>(first(t)));
+        from.push_back(static_cast<std::int32_t>(first(t)));
     }
     return from;
 }
@@ -522,7 +522,7 @@ void bind_plan_sets(nb::module_& m) {
         .def(
             "agree",
             [](const Tolls& tolls, Integers leaves, Ints first, Vector rival, double tau, int rounds) {
-                const std::vector<std::size_t> from = tree_starts(tolls, leaves, first);
+                const std::vector<std::int32_t> from = tree_starts(tolls, leaves, first);
                 require_size(rival, leaves.size(), "rival");
                 const LeafSlots slots({view(leaves), from, view(rival)});
                 require(slots.whole(), "Every tree must have a leaf.");
@@ -540,7 +540,7 @@ void bind_plan_sets(nb::module_& m) {
         .def(
             "routes",
             [](const Tolls& tolls, Integers leaves, Ints first, Vector rival, double tau) {
-                const std::vector<std::size_t> from = tree_starts(tolls, leaves, first);
+                const std::vector<std::int32_t> from = tree_starts(tolls, leaves, first);
                 require_size(rival, leaves.size(), "rival");
                 const LeafSlots slots({view(leaves), from, view(rival)});
                 require(slots.whole(), "Every tree must have a leaf.");

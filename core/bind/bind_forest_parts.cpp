@@ -43,6 +43,12 @@ Cells cells_in(const Box& box, const Integers& cells) {
     return copied(cells);
 }
 
+void gather(Reach& reach, const Box& box) {
+    Cells cells(box.size());
+    box.project(cells);
+    reach.gather_near(box, cells, kInfinity);
+}
+
 void bind_boxes(nb::module_& m) {
     const auto ends = [](std::int32_t Interval::* end) {
         return [end](const Box& box) {
@@ -85,7 +91,7 @@ void bind_boxes(nb::module_& m) {
             "gather",
             [](Reach& reach, const Box& box) {
                 require_same(reach.located(), box.located());
-                reach.gather(box);
+                gather(reach, box);
             },
             "box"_a)
         .def(
@@ -223,7 +229,7 @@ void bind_open_box(nb::module_& m) {
                 require_fit(*self, criterion);
                 self->etas = {0, criterion.etas() - 1};
                 self->near = self->key = self->box.project(self->cells);
-                self->reach.gather(self->box);
+                self->reach.gather_near(self->box, self->cells, kInfinity);
                 self->judge(criterion, tau);
                 criterion.lean(*self);
             },
@@ -272,7 +278,7 @@ void bind_open_box(nb::module_& m) {
         .def(
             "quantiles",
             [](OpenBox& open, const TailCriterion& criterion) {
-                require(open.etas.last < criterion.etas(), "Look at the box first.");
+                require_fit(open, criterion);
                 const EtaRange range = criterion.quantiles(open, open.etas);
                 return std::pair(range.first, range.last);
             },

@@ -20,15 +20,15 @@ void Mixture::mix(const OpenBox& open, const Criterion& criterion, std::int32_t 
     const std::size_t rivals = values_.size();
     alone_.assign(rivals, kInfinity);
     found_.assign(rivals, 1.0 / static_cast<double>(rivals));
-    if (std::adjacent_find(tree_.begin(), tree_.end()) == tree_.end()) weigh();
+    if (std::adjacent_find(listed_.from.begin(), listed_.from.end()) == listed_.from.end()) weigh();
     // Otherwise a tree has no leaf left: the box is empty, whatever the rival.
     write_row(open, criterion);
 }
 
 // The weights of the best mixture, by giving more weight to the rivals that do well where the bound is attained.
 void Mixture::weigh() {
-    const std::size_t rivals = values_.size(), count = leaves_.size();
-    best_.resize(tree_.size() - 1);
+    const std::size_t rivals = values_.size(), count = listed_.leaves.size();
+    best_.resize(static_cast<std::size_t>(listed_.trees()));
     double found = -kInfinity;
     for (std::size_t r = 0; r < rivals; ++r) {
         alone_[r] = least(values_[r]);
@@ -63,46 +63,36 @@ void Mixture::weigh() {
 }
 
 void Mixture::write_row(const OpenBox& open, const Criterion& criterion) {
-    const auto write = [&](std::size_t tree, std::int32_t leaf) {
+    const auto write = [&](std::int32_t tree, std::int32_t leaf) {
         double total = 0.0;
         for (std::size_t r = 0; r < found_.size(); ++r)
             if (found_[r] > 0.0)
-                total += found_[r] * criterion.rival_part(open, static_cast<std::int32_t>(r),
-                                                          static_cast<std::int32_t>(tree), leaf);
+                total += found_[r] * criterion.rival_part(open, static_cast<std::int32_t>(r), tree, leaf);
         row_[leaf] = total;
     };
-    for (std::size_t t = 0; t + 1 < tree_.size(); ++t) {
-        for (std::int32_t i = tree_[t]; i < tree_[t + 1]; ++i) write(t, leaves_[i]);
+    for (std::int32_t t = 0; t < listed_.trees(); ++t) {
+        for (const std::int32_t leaf : listed_.of(t)) write(t, leaf);
         write(t, open.here[t]);
     }
 }
 
 // The reached leaves of every tree, and what they are worth against each rival.
 void Mixture::list(const OpenBox& open, const Criterion& criterion, std::int32_t eta) {
-    leaves_.clear();
-    tree_.assign(1, 0);
-    for (std::int32_t t = 0; t < open.trees; ++t) {
-        open.reach.each(t, [&](std::int32_t leaf) { leaves_.push_back(leaf); });
-        tree_.push_back(static_cast<std::int32_t>(leaves_.size()));
-    }
+    open.reach.list(open.trees, listed_);
     values_.resize(static_cast<std::size_t>(criterion.rivals()));
     for (std::size_t r = 0; r < values_.size(); ++r) {
-        values_[r].resize(leaves_.size());
+        values_[r].clear();
         for (std::int32_t t = 0; t < open.trees; ++t)
-            for (std::int32_t i = tree_[t]; i < tree_[t + 1]; ++i)
-                values_[r][i] = criterion.worth(open, static_cast<std::int32_t>(r), t, leaves_[i], eta);
+            for (const std::int32_t leaf : listed_.of(t))
+                values_[r].push_back(criterion.worth(open, static_cast<std::int32_t>(r), t, leaf, eta));
     }
 }
 
 // Sum over trees of the smallest value; where each tree attains it goes to `best_`.
 double Mixture::least(const std::vector<double>& values) {
-    double total = 0.0;
-    for (std::size_t t = 0; t + 1 < tree_.size(); ++t) {
-        const auto at = std::min_element(values.begin() + tree_[t], values.begin() + tree_[t + 1]);
-        total += *at;
-        best_[t] = static_cast<std::int32_t>(at - values.begin());
-    }
-    return total;
+    return least_sum(
+        listed_, [&](std::int32_t i) { return values[i]; },
+        [&](std::int32_t t, const Least& own) { best_[t] = std::max(own.leaf, listed_.from[t]); });
 }
 
 }  // namespace whence

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "criteria/criterion.hpp"
+#include "forest/least_per_tree.hpp"
 
 namespace whence {
 
@@ -29,11 +30,10 @@ private:
     void list(const OpenBox& open, const Criterion& criterion, std::int32_t eta);
     void weigh();
     double least(const std::vector<double>& values);
-
     void write_row(const OpenBox& open, const Criterion& criterion);
 
     std::vector<double> row_, alone_;
-    std::vector<std::int32_t> leaves_, tree_;  // the leaves that are reached, and where those of a tree begin
+    ListedLeaves listed_;                      // the leaves that are reached
     std::vector<std::vector<double>> values_;  // by rival and reached leaf
     std::vector<double> found_;                // weight of each rival in the mixture
     std::vector<double> weight_, mixed_, gain_;

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/numbers.hpp"
+#include "forest/least_per_tree.hpp"
 
 namespace whence {
 
@@ -75,17 +76,16 @@ bool Potentials::turn_to(const Box& box, const Reach& reach, const double* worth
     spread_ = 0.0;
     double total = 0.0;
     for (std::int32_t t = 0; t < stretches_->grid().trees(); ++t) {
-        double least = kInfinity, most = -kInfinity;
+        Extent own;
         reach.each(t, [&](std::int32_t leaf) {
             const std::size_t at = lane(t, leaf);
             left_[at] = 0.0;
             worth_[at] = worth[leaf];
-            least = std::min(least, worth[leaf]);
-            most = std::max(most, worth[leaf]);
+            own.take(worth[leaf]);
         });
-        if (least == kInfinity) return false;
-        total += least;
-        spread_ += most - least;
+        if (own.low == kInfinity) return false;
+        total += own.low;
+        spread_ += own.high - own.low;
     }
     return total <= tau;
 }

@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "base/numbers.hpp"
+#include "forest/least_per_tree.hpp"
 
 namespace whence {
 
@@ -72,43 +73,30 @@ Shares::Chosen Shares::choose(OpenBox& open, const Criterion& criterion) {
     const std::int32_t eta = criterion.cheapest_eta(open, multiplier_, way_);
     double total = 0.0, slope = 0.0;
     for (std::int32_t t = 0; t < open.trees; ++t) {
-        double least = kInfinity, chosen = 0.0;
+        Least least;
+        double chosen = 0.0;
         open.reach.each(t, [&](std::int32_t leaf) {
             const double worth = criterion.worth(open, open.worst, t, leaf, eta);
             price_[leaf] = multiplier_ * worth + way_[leaf];
-            if (price_[leaf] < least) {
-                least = price_[leaf];
-                chosen = worth;
-                open.best[t] = leaf;
-            }
+            least.take(price_[leaf], leaf);
+            if (least.leaf == leaf) chosen = worth;
         });
-        total += least;
+        if (least.leaf >= 0) open.best[t] = least.leaf;
+        total += least.value;
         slope += chosen;
     }
     open.sums[eta] = total;
     if (open.plausible == nullptr) return {slope, 0.0};
-    double short_by = 0.0;
-    const double further = choose_plausible(open, short_by);
+    // The same for the isolation trees.
+    const std::int32_t last = open.reach.trees();
+    const auto price = [&](std::int32_t, std::int32_t leaf) {
+        return price_[leaf] = longing_ * open.plausible->value(leaf) + way_[leaf];
+    };
+    const double further = least_sum(open.reach, open.trees, last, price, open.best);
     for (std::int32_t k = open.etas.first; k <= open.etas.last; ++k) open.sums[k] += further;
+    double short_by = 0.0;
+    for (std::int32_t t = open.trees; t < last; ++t) short_by += open.plausible->value(open.best[t]);
     return {slope, short_by};
-}
-
-// The same for the isolation trees; the sum of their prices.
-double Shares::choose_plausible(OpenBox& open, double& short_by) {
-    double total = 0.0;
-    for (std::int32_t t = open.trees; t < open.reach.trees(); ++t) {
-        double least = kInfinity;
-        open.reach.each(t, [&](std::int32_t leaf) {
-            price_[leaf] = longing_ * open.plausible->value(leaf) + way_[leaf];
-            if (price_[leaf] < least) {
-                least = price_[leaf];
-                open.best[t] = leaf;
-            }
-        });
-        total += least;
-        short_by += open.plausible->value(open.best[t]);
-    }
-    return total;
 }
 
 // Drop the leaves that would lift the bound by `room` or more.

@@ -59,7 +59,6 @@ private:
     };
 
     Chosen choose(OpenBox& open, const Criterion& criterion);
-    double choose_plausible(OpenBox& open, double& short_by);
     void drop_unaffordable(OpenBox& open, double room) const;
     void learn(const Leaves& leaves, const Cells& cells, double rate);
     void favour(std::int32_t tree, const PathEntry& entry, const Cells& cells, double rate);

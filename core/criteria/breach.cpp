@@ -10,8 +10,8 @@ namespace whence {
 
 namespace {
 
-// As with confidence: see ConfidentMeanCriterion and ConfidentTailCriterion.
-constexpr double kRounding = 1e-13, kTailRounding = 1e-11, kSame = 1e-12;
+// As with confidence: see ConfidentMeanCriterion and TailCriterion.
+constexpr double kRounding = 1e-13;
 
 }  // namespace
 
@@ -22,58 +22,35 @@ double MeanBreach::steep_of(std::int32_t rival, std::int32_t trees) const {
 }
 
 Criterion::Excess MeanBreach::excess(LeafView leaves, EtaRange, std::span<std::int32_t>) const {
-    std::vector<double> own(leaves.size());
-    Excess found{-kInfinity, 0};
-    for (std::int32_t r = 0; r < rivals(); ++r) {
-        const double* values = this->values(r);
-        std::transform(leaves.begin(), leaves.end(), own.begin(), [&](std::int32_t leaf) { return values[leaf]; });
-        const double over = -with_spread(own, steep_of(r, static_cast<std::int32_t>(leaves.size())));
-        if (over > found.over) found = {over, r};
-    }
-    return found;
+    return worst_excess(leaves, [&](std::int32_t r, std::span<const double> own) {
+        return -with_spread(own, steep_of(r, static_cast<std::int32_t>(leaves.size())));
+    });
 }
 
-// The values of the leaves that the box meets and of those at its projection; the size of the numbers involved.
-double MeanBreach::write_row(OpenBox& open, std::int32_t rival, double middle, double width) const {
+// The row of a rival by a parabola; the size of the numbers involved.
+double MeanBreach::bend(OpenBox& open, std::int32_t rival, Parabola parabola) const {
     const double steep = steep_of(rival, open.trees);
     const double* values = this->values(rival);
-    const Parabola parabola{middle, width};
-    const double constant = 0.5 * steep * width / open.trees;
-    std::vector<double>& row = open.rows[rival];
-    row.resize(static_cast<std::size_t>(leaves()));
-    const auto write = [&](std::int32_t leaf) {
-        row[leaf] = -(values[leaf] + steep * parabola.at(values[leaf]) + constant);
-    };
-    double size = 0.0;
-    for (std::int32_t t = 0; t < open.trees; ++t) {
-        double most = 0.0;
-        open.reach.each(t, [&](std::int32_t leaf) {
-            write(leaf);
-            most = std::max(most, std::abs(row[leaf]) + std::abs(values[leaf]));
-        });
-        write(open.here[t]);
-        size += most;
-    }
-    return size;
+    const double constant = 0.5 * steep * parabola.width / open.trees;
+    write_row(open, rival, [&](std::int32_t, std::int32_t leaf) {
+        return -(values[leaf] + steep * parabola.at(values[leaf]) + constant);
+    });
+    const double* row = this->row(open, rival);
+    return largest_sum(open, [&](std::int32_t leaf) { return std::abs(row[leaf]) + std::abs(values[leaf]); });
 }
 
 void MeanBreach::lean(OpenBox& open) const {
     const auto trees = static_cast<std::size_t>(open.trees);
-    std::vector<double> low(trees), high(trees), own(trees);
-    open.rows.resize(static_cast<std::size_t>(rivals()));
+    std::vector<double> low(trees), high(trees);
     for (std::int32_t r = 0; r < rivals(); ++r) {
         const double* values = this->values(r);
         for (std::int32_t t = 0; t < open.trees; ++t) {
-            own[t] = low[t] = high[t] = values[open.here[t]];
-            bool fresh = true;
-            open.reach.each(t, [&](std::int32_t leaf) {
-                low[t] = fresh ? values[leaf] : std::min(low[t], values[leaf]);
-                high[t] = fresh ? values[leaf] : std::max(high[t], values[leaf]);
-                fresh = false;
-            });
+            const Extent says = extent(open, t, [values](std::int32_t leaf) { return values[leaf]; });
+            low[t] = says.low;
+            high[t] = says.high;
         }
-        const Parabola chosen = parabola_between(low, high, steep_of(r, open.trees), parabola_at(own, 0.0));
-        write_row(open, r, chosen.middle, chosen.width);
+        const Parabola here = parabola_at(values_at(open.counted(), r), 0.0);
+        bend(open, r, parabola_between(low, high, steep_of(r, open.trees), here));
     }
 }
 
@@ -81,26 +58,17 @@ bool MeanBreach::bound(OpenBox& open, double tau) const {
     lean(open);
     double size = 0.0;
     for (std::int32_t r = 0; r < rivals(); ++r) {
-        double own = 0.0;
-        for (std::int32_t t = 0; t < open.trees; ++t) {
-            double most = 0.0;
-            open.reach.each(t, [&](std::int32_t leaf) { most = std::max(most, std::abs(row(open, r)[leaf])); });
-            own += most;
-        }
-        size = std::max(size, own);
+        const double* row = this->row(open, r);
+        size = std::max(size, largest_sum(open, [&](std::int32_t leaf) { return std::abs(row[leaf]); }));
     }
     if (!MeanCriterion::bound(open, tau + kRounding * size)) return false;
-    double there = 0.0;
-    for (const std::int32_t leaf : open.counted()) there += row(open, open.worst)[leaf];
-    if (open.holds || there > tau + kRounding * size) return true;
+    if (open.holds || pulls(open, tau + kRounding * size)) return true;
     // Nothing would pull the box away from its projection: the parabola that is exact there does.
-    std::vector<double> own;
-    for (const std::int32_t leaf : open.counted()) own.push_back(values(open.worst)[leaf]);
+    const double* values = this->values(open.worst);
     double most = 0.0;
     for (std::int32_t t = 0; t < open.trees; ++t)
-        open.reach.each(t, [&](std::int32_t leaf) { most = std::max(most, std::abs(values(open.worst)[leaf])); });
-    const Parabola exact = parabola_at(own, most);
-    size = std::max(size, write_row(open, open.worst, exact.middle, exact.width));
+        open.reach.each(t, [&](std::int32_t leaf) { most = std::max(most, std::abs(values[leaf])); });
+    size = std::max(size, bend(open, open.worst, parabola_at(values_at(open.counted(), open.worst), most)));
     return MeanCriterion::bound(open, tau + kRounding * size);
 }
 
@@ -112,17 +80,7 @@ TailBreach::TailBreach(LeafSamples samples, double tail, std::int32_t trees, dou
 
 Criterion::Excess TailBreach::excess_near(LeafView leaves, EtaRange, std::span<std::int32_t> levels,
                                           std::int32_t guess) const {
-    std::vector<double> mine(leaves.size()), own(leaves.size());
-    const std::int32_t eta = alternative().best_eta(leaves, all_of(alternative()), kSame, guess);
-    for (std::size_t t = 0; t < mine.size(); ++t) mine[t] = alternative().value(leaves[t], eta);
-    Excess found{-kInfinity, 0, eta};
-    for (std::int32_t r = 0; r < rivals(); ++r) {
-        levels[r] = rival(r).best_eta(leaves, all_of(rival(r)), kSame, levels[r]);
-        for (std::size_t t = 0; t < own.size(); ++t) own[t] = rival(r).value(leaves[t], levels[r]) - mine[t];
-        const double over = -with_spread(own, steep_of(r));
-        if (over > found.over) found = {over, r, eta};
-    }
-    return found;
+    return excess_with_spread(leaves, levels, guess, [&](std::int32_t r) { return -steep_of(r); });
 }
 
 // Beside the threshold itself, which all trees share and the spread does not see, values fall with the threshold.
@@ -135,10 +93,9 @@ TailBreach::Between TailBreach::between(std::int32_t rival, std::int32_t leaf, E
             beside(theirs, other.first) - beside(alternative(), own.last)};
 }
 
-void TailBreach::write_row(OpenBox& open, std::int32_t rival, EtaRange own, double middle, double width) const {
-    const Parabola parabola{middle, width};
-    const double steep = steep_of(rival), constant = 0.5 * steep * width / trees();
-    std::vector<double>& row = open.rows[rival];
+void TailBreach::bend(OpenBox& open, std::int32_t rival, EtaRange own, Parabola parabola) const {
+    const double steep = steep_of(rival), constant = 0.5 * steep * parabola.width / trees();
+    std::vector<double>& row = room(open).rows[rival];
     row.resize(static_cast<std::size_t>(leaves()));
     const auto write = [&](std::int32_t leaf) {
         const Between ends = between(rival, leaf, own, open.level_ranges[rival]);
@@ -153,46 +110,37 @@ void TailBreach::write_row(OpenBox& open, std::int32_t rival, EtaRange own, doub
 void TailBreach::lean(OpenBox& open) const {
     const auto count = static_cast<std::size_t>(trees());
     std::vector<double> low(count), high(count), own(count);
-    open.rows.resize(static_cast<std::size_t>(rivals()));
     open.level_ranges.resize(static_cast<std::size_t>(rivals()));
     list(open);
-    const EtaRange mine = bracket(open, alternative(), open.etas, kSame, open.etas);
-    const std::int32_t eta = alternative().best_eta(open.counted(), all_of(alternative()), kSame, open.eta_here);
+    const EtaRange mine = bracket(open, alternative(), open.etas, kSameShare, open.etas);
+    const std::int32_t eta = alternative().best_eta(open.counted(), all_of(alternative()), kSameShare, open.eta_here);
     for (std::int32_t r = 0; r < rivals(); ++r) {
-        open.level_ranges[r] = bracket(open, rival(r), all_of(rival(r)), kSame, open.level_ranges[r]);
+        open.level_ranges[r] = bracket(open, rival(r), all_of(rival(r)), kSameShare, open.level_ranges[r]);
         const EtaRange level{open.levels[r], open.levels[r]};
         for (std::int32_t t = 0; t < trees(); ++t) {
-            own[t] = low[t] = high[t] = between(r, open.here[t], {eta, eta}, level).low;
-            bool fresh = true;
+            own[t] = between(r, open.here[t], {eta, eta}, level).low;
+            Extent says;
             open.reach.each(t, [&](std::int32_t leaf) {
                 const Between ends = between(r, leaf, mine, open.level_ranges[r]);
-                low[t] = fresh ? ends.low : std::min(low[t], ends.low);
-                high[t] = fresh ? ends.high : std::max(high[t], ends.high);
-                fresh = false;
+                says.low = std::min(says.low, ends.low);
+                says.high = std::max(says.high, ends.high);
             });
+            low[t] = says.low == kInfinity ? own[t] : says.low;
+            high[t] = says.high == -kInfinity ? own[t] : says.high;
         }
-        const Parabola chosen = parabola_between(low, high, steep_of(r), parabola_at(own, 0.0));
-        write_row(open, r, mine, chosen.middle, chosen.width);
+        bend(open, r, mine, parabola_between(low, high, steep_of(r), parabola_at(own, 0.0)));
     }
-}
-
-double TailBreach::raised(double tau) const {
-    double most = 0.0;
-    for (std::int32_t r = 0; r < rivals(); ++r) most = std::max(most, rival(r).largest());
-    return tau + kTailRounding * (1.0 + steep_) * (alternative().largest() + most);
 }
 
 bool TailBreach::bound(OpenBox& open, double tau) const {
     lean(open);  // which lists the leaves
-    const double most = raised(tau);
-    if (!bound_listed(open, most, bracket(open, alternative(), open.etas, kSame, open.etas))) return false;
+    const double most = raised(tau, steep_);
+    if (!bound_listed(open, most, bracket(open, alternative(), open.etas, kSameShare, open.etas))) return false;
+    if (open.holds || pulls(open, most)) return true;
     const auto here = open.counted();
     const std::int32_t r = open.worst;
-    double there = 0.0;
-    for (std::int32_t t = 0; t < trees(); ++t) there += worth(open, r, t, here[t], open.eta);
-    if (open.holds || there > most) return true;
-    const std::int32_t eta = alternative().best_eta(here, all_of(alternative()), kSame, open.eta_here);
-    const std::int32_t level = rival(r).best_eta(here, all_of(rival(r)), kSame, open.levels[r]);
+    const std::int32_t eta = alternative().best_eta(here, all_of(alternative()), kSameShare, open.eta_here);
+    const std::int32_t level = rival(r).best_eta(here, all_of(rival(r)), kSameShare, open.levels[r]);
     std::vector<double> own;
     for (const std::int32_t leaf : here) own.push_back(between(r, leaf, {eta, eta}, {level, level}).low);
     double largest = 0.0;
@@ -201,11 +149,12 @@ bool TailBreach::bound(OpenBox& open, double tau) const {
             const Between ends = between(r, leaf, open.etas, open.level_ranges[r]);
             largest = std::max({largest, std::abs(ends.low), std::abs(ends.high)});
         });
-    const Parabola exact = parabola_at(own, largest);
-    write_row(open, r, open.etas, exact.middle, exact.width);
-    return bound_listed(open, raised(tau), open.etas);
+    bend(open, r, open.etas, parabola_at(own, largest));
+    return bound_listed(open, most, open.etas);
 }
 
-bool TailBreach::bound_again(OpenBox& open, double tau) const { return TailCriterion::bound_again(open, raised(tau)); }
+bool TailBreach::bound_again(OpenBox& open, double tau) const {
+    return TailCriterion::bound_again(open, raised(tau, steep_));
+}
 
 }  // namespace whence

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "criteria/mean_criterion.hpp"
+#include "criteria/spread.hpp"
 #include "criteria/tail_criterion.hpp"
 
 namespace whence {
@@ -19,10 +20,10 @@ public:
     bool bound(OpenBox& open, double tau) const override;
 
 protected:
-    const double* row(const OpenBox& open, std::int32_t rival) const override { return open.rows[rival].data(); }
+    const double* row(const OpenBox& open, std::int32_t rival) const override { return room(open).rows[rival].data(); }
 
 private:
-    double write_row(OpenBox& open, std::int32_t rival, double middle, double width) const;
+    double bend(OpenBox& open, std::int32_t rival, Parabola parabola) const;
     double steep_of(std::int32_t rival, std::int32_t trees) const;
 
     double kappa_;
@@ -35,7 +36,7 @@ public:
     TailBreach(LeafSamples samples, double tail, std::int32_t trees, double kappa);
 
     double rival_part(const OpenBox& open, std::int32_t rival, std::int32_t tree, std::int32_t leaf) const override {
-        return TailCriterion::rival_part(open, rival, tree, leaf) + open.rows[rival][leaf];
+        return TailCriterion::rival_part(open, rival, tree, leaf) + room(open).rows[rival][leaf];
     }
     void lean(OpenBox& open) const override;
     bool bound(OpenBox& open, double tau) const override;
@@ -50,8 +51,7 @@ private:
     };
 
     Between between(std::int32_t rival, std::int32_t leaf, EtaRange own, EtaRange other) const;
-    void write_row(OpenBox& open, std::int32_t rival, EtaRange own, double middle, double width) const;
-    double raised(double tau) const;
+    void bend(OpenBox& open, std::int32_t rival, EtaRange own, Parabola parabola) const;
     double steep_of(std::int32_t rival) const { return rival == 0 ? steep_ : 0.0; }
 
     double steep_;

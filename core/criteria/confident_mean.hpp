@@ -22,15 +22,14 @@ public:
 
 protected:
     const double* row(const OpenBox& open, std::int32_t rival) const override {
-        return is_mixture(rival) ? values(rival) : open.rows[rival].data();
+        return is_mixture(rival) ? values(rival) : room(open).rows[rival].data();
     }
 
 private:
     // A mixture is one of sums over trees, and such a sum itself.
     bool is_mixture(std::int32_t rival) const { return mixed_ && rival == rivals() - 1; }
     double lean_rows(OpenBox& open) const;
-    void write_row(OpenBox& open, std::int32_t rival) const;
-    bool lean_to_projection(OpenBox& open, double tau) const;
+    void tilt(OpenBox& open, std::int32_t rival) const;
 
     double kappa_;
     bool mixed_ = false;

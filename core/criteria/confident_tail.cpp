@@ -1,23 +1,11 @@
 #include "criteria/confident_tail.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <stdexcept>
 
-#include "base/numbers.hpp"
 #include "criteria/spread.hpp"
 
 namespace whence {
-
-namespace {
-
-// Share of the terms of a sum by which rounding may put a bound above what it bounds.
-constexpr double kRounding = 1e-11;
-// A threshold suits where at most this much more than the tail lies above: shares such as 1/3 do not add up exactly,
-// and thresholds that are equally good differ in spread.
-constexpr double kSame = 1e-12;
-
-}  // namespace
 
 ConfidentTailCriterion::ConfidentTailCriterion(const TailCriterion& plain, double kappa)
     : TailCriterion(plain),
@@ -31,24 +19,14 @@ void ConfidentTailCriterion::show(std::span<const double* const> rows, bool) {
 
 Criterion::Excess ConfidentTailCriterion::excess_near(LeafView leaves, EtaRange, std::span<std::int32_t> levels,
                                                       std::int32_t guess) const {
-    std::vector<double> mine(leaves.size()), own(leaves.size());
-    const std::int32_t eta = alternative().best_eta(leaves, all_of(alternative()), kSame, guess);
-    for (std::size_t t = 0; t < mine.size(); ++t) mine[t] = alternative().value(leaves[t], eta);
-    Excess found{-kInfinity, 0, eta};
-    for (std::int32_t r = 0; r < rivals(); ++r) {
-        levels[r] = rival(r).best_eta(leaves, all_of(rival(r)), kSame, levels[r]);
-        for (std::size_t t = 0; t < own.size(); ++t) own[t] = mine[t] - rival(r).value(leaves[t], levels[r]);
-        const double over = with_spread(own, steep_);
-        if (over > found.over) found = {over, r, eta};
-    }
-    return found;
+    return excess_with_spread(leaves, levels, guess, [&](std::int32_t) { return steep_; });
 }
 
 double ConfidentTailCriterion::rival_part(const OpenBox& open, std::int32_t rival, std::int32_t tree,
                                           std::int32_t leaf) const {
     const TailTable& plan = this->rival(rival);
     const EtaRange range = open.level_ranges[rival];
-    const double lean = open.tilts[rival][tree] - 1.0;
+    const double lean = room(open).tilts[rival][tree] - 1.0;
     const std::int32_t end = lean > 0.0 ? range.first : range.last;
     return -plan.value(leaf, open.levels[rival]) - lean * (plan.value(leaf, end) - plan.eta(end) / trees());
 }
@@ -56,17 +34,18 @@ double ConfidentTailCriterion::rival_part(const OpenBox& open, std::int32_t riva
 // The same for all listed leaves at once.
 void ConfidentTailCriterion::take_off(const OpenBox& open, std::int32_t r, std::vector<double>& numbers) const {
     const TailTable& plan = this->rival(r);
-    const ListedLeaves& listed = open.listed;
+    const TailScratch& own = room(open);
+    const ListedLeaves& listed = own.listed;
     const EtaRange range = open.level_ranges[r];
     numbers.resize(listed.leaves.size());
     for (std::int32_t t = 0; t < trees(); ++t) {
-        const double lean = open.tilts[r][t] - 1.0;
+        const double lean = own.tilts[r][t] - 1.0;
         const std::int32_t end = lean > 0.0 ? range.first : range.last;
         const double level = plan.eta(end) / trees();
         for (std::int32_t i = listed.from[t]; i < listed.from[t + 1]; ++i) {
             const std::int32_t leaf = listed.leaves[i];
-            const double own = r == open.worst ? open.at_level[i] : plan.value(leaf, open.levels[r]);
-            numbers[i] = own + lean * (plan.value(leaf, end) - level);
+            const double costs = r == open.worst ? own.at_level[i] : plan.value(leaf, open.levels[r]);
+            numbers[i] = costs + lean * (plan.value(leaf, end) - level);
         }
     }
 }
@@ -80,53 +59,44 @@ void ConfidentTailCriterion::lean(OpenBox& open) const {
 // False where a rival has no threshold left: then the box holds no explanation.
 bool ConfidentTailCriterion::lean_listed(OpenBox& open) const {
     const auto trees = static_cast<std::size_t>(this->trees());
-    std::vector<double>&low = open.low, &high = open.high;
-    low.resize(trees);
-    high.resize(trees);
+    TailScratch& own = room(open);
+    own.low.resize(trees);
+    own.high.resize(trees);
     const std::int32_t eta = std::min(open.eta_here, alternative().etas() - 1);
-    open.tilts.resize(static_cast<std::size_t>(rivals()));
     open.level_ranges.resize(static_cast<std::size_t>(rivals()));
     bool left = true;
     for (std::int32_t r = 0; r < rivals(); ++r) {
         // Fewer leaves leave fewer thresholds.
         const EtaRange possible = open.ranges_known ? open.level_ranges[r] : all_of(rival(r));
-        const EtaRange suited = bracket(open, rival(r), possible, kSame, open.level_ranges[r]);
+        const EtaRange suited = bracket(open, rival(r), possible, kSameShare, open.level_ranges[r]);
         left = left && !suited.empty();
         open.level_ranges[r] = suited.empty() ? possible : suited;
-        std::vector<double>& at_level = r == open.worst ? open.at_level : open.taken_off_others;
-        at_level.resize(open.listed.leaves.size());
+        std::vector<double>& at_level = r == open.worst ? own.at_level : own.taken_off_others;
+        at_level.resize(own.listed.leaves.size());
         for (std::int32_t t = 0; t < this->trees(); ++t) {
-            double least = kInfinity, most = -kInfinity;
-            for (std::int32_t i = open.listed.from[t]; i < open.listed.from[t + 1]; ++i) {
-                const std::int32_t leaf = open.listed.leaves[i];
+            Extent says;
+            for (std::int32_t i = own.listed.from[t]; i < own.listed.from[t + 1]; ++i) {
+                const std::int32_t leaf = own.listed.leaves[i];
                 at_level[i] = rival(r).value(leaf, open.levels[r]);
-                const double own = alternative().value(leaf, eta) - at_level[i];
-                least = std::min(least, own);
-                most = std::max(most, own);
+                says.take(alternative().value(leaf, eta) - at_level[i]);
             }
-            if (least > most)
-                least = most = alternative().value(open.here[t], eta) - rival(r).value(open.here[t], open.levels[r]);
-            low[t] = least;
-            high[t] = most;
+            const std::int32_t here = open.here[t];
+            if (says.empty()) says.take(alternative().value(here, eta) - rival(r).value(here, open.levels[r]));
+            own.low[t] = says.low;
+            own.high[t] = says.high;
         }
-        open.tilts[r].resize(trees);
-        lean_between(low, high, steep_, open.tilts[r]);
+        own.tilts[r].resize(trees);
+        lean_between(own.low, own.high, steep_, own.tilts[r]);
     }
     open.ranges_known = true;
     return left;
 }
 
-double ConfidentTailCriterion::raised(double tau) const {
-    double most = 0.0;
-    for (std::int32_t r = 0; r < rivals(); ++r) most = std::max(most, rival(r).largest());
-    return tau + kRounding * (1.0 + steep_) * (alternative().largest() + most);
-}
-
 bool ConfidentTailCriterion::bound(OpenBox& open, double tau) const {
     list(open);
     if (!lean_listed(open)) return false;
-    const double most = raised(tau);
-    const EtaRange suited = bracket(open, alternative(), open.etas, kSame, open.etas);
+    const double most = raised(tau, steep_);
+    const EtaRange suited = bracket(open, alternative(), open.etas, kSameShare, open.etas);
     if (suited.empty()) return false;
     EtaRange range = possible(open, most, suited);
     // As long as one half of the levels is ruled out, the other one may be cut in half again.
@@ -148,44 +118,39 @@ EtaRange ConfidentTailCriterion::halve_levels(OpenBox& open, double tau, EtaRang
     const EtaRange all = open.level_ranges[r];
     if (range.empty() || all.size() < 2) return range;
     const TailTable& plan = rival(r);
+    TailScratch& own = room(open);
     const std::int32_t middle = (all.first + all.last) / 2;
     const auto width = static_cast<std::size_t>(range.size());
-    const auto stride = static_cast<std::size_t>(open.parts_of.size());
-    const std::size_t skipped = static_cast<std::size_t>(range.first - open.parts_of.first);
-    std::vector<double>& sums = open.half_sums;
-    std::vector<double>& taken_off = open.taken_off_others;
-    taken_off.resize(open.listed.leaves.size());
+    const auto stride = static_cast<std::size_t>(own.parts_of.size());
+    const std::size_t skipped = static_cast<std::size_t>(range.first - own.parts_of.first);
+    std::vector<double>& sums = own.half_sums;
+    std::vector<double>& taken_off = own.taken_off_others;
+    taken_off.resize(own.listed.leaves.size());
     sums.resize(2 * width);
-    for (std::size_t k = 0; k < width; ++k) sums[k] = sums[width + k] = open.worst_sums[range.first + k];
+    for (std::size_t k = 0; k < width; ++k) sums[k] = sums[width + k] = own.worst_sums[range.first + k];
     double dearer[2] = {};
     for (std::int32_t t = 0; t < trees(); ++t) {
-        const double lean = open.tilts[r][t] - 1.0;
+        const double lean = own.tilts[r][t] - 1.0;
         if (lean == 0.0) continue;
         const bool upper = lean > 0.0;
         const std::int32_t end = upper ? middle + 1 : middle;
         const double level = plan.eta(end) / trees();
-        const std::int32_t first = open.listed.from[t], last = open.listed.from[t + 1];
-        for (std::int32_t i = first; i < last; ++i) {
-            const std::int32_t leaf = open.listed.leaves[i];
-            taken_off[i] = open.at_level[i] + lean * (plan.value(leaf, end) - level);
-        }
+        const std::int32_t first = own.listed.from[t], last = own.listed.from[t + 1];
+        for (std::int32_t i = first; i < last; ++i)
+            taken_off[i] = own.at_level[i] + lean * (plan.value(own.listed.leaves[i], end) - level);
         if (last - first == 1) {
-            dearer[upper] += open.taken_off[first] - taken_off[first];
+            dearer[upper] += own.taken_off[first] - taken_off[first];
             continue;
         }
-        least_row(open, t, r, range, taken_off.data(), open.part.data());
-        const double* part = open.parts.data() + static_cast<std::size_t>(t) * stride + skipped;
+        least_row(open, t, r, range, taken_off.data(), own.part.data());
+        const double* part = own.parts.data() + static_cast<std::size_t>(t) * stride + skipped;
         double* half = sums.data() + upper * width;
-        for (std::size_t k = 0; k < width; ++k) half[k] += open.part[k] - part[k];
+        for (std::size_t k = 0; k < width; ++k) half[k] += own.part[k] - part[k];
     }
     const auto left = [&](bool upper) {
-        EtaRange etas = range;
-        const auto out = [&](std::int32_t k) {
+        return range.without([&](std::int32_t k) {
             return sums[upper * width + static_cast<std::size_t>(k - range.first)] + dearer[upper] > tau;
-        };
-        while (!etas.empty() && out(etas.first)) ++etas.first;
-        while (!etas.empty() && out(etas.last)) --etas.last;
-        return etas;
+        });
     };
     const EtaRange below = left(false), above = left(true);
     if (!below.empty() && !above.empty()) return {std::min(below.first, above.first), std::max(below.last, above.last)};
@@ -196,17 +161,14 @@ EtaRange ConfidentTailCriterion::halve_levels(OpenBox& open, double tau, EtaRang
 
 // See ConfidentMeanCriterion.
 bool ConfidentTailCriterion::lean_to_projection(OpenBox& open, double tau) const {
+    if (open.holds || pulls(open, tau)) return true;
     const std::int32_t r = open.worst;
-    if (open.holds) return true;
     const auto here = open.counted();
-    double there = 0.0;
-    for (std::int32_t t = 0; t < trees(); ++t) there += worth(open, r, t, here[t], open.eta);
-    if (there > tau) return true;
     const std::int32_t eta = std::min(open.eta_here, alternative().etas() - 1);
-    const std::int32_t level = rival(r).best_eta(here, all_of(rival(r)), kSame, open.levels[r]);
+    const std::int32_t level = rival(r).best_eta(here, all_of(rival(r)), kSameShare, open.levels[r]);
     std::vector<double> own;
     for (const std::int32_t leaf : here) own.push_back(alternative().value(leaf, eta) - rival(r).value(leaf, level));
-    lean_at(own, steep_, open.tilts[r]);
+    lean_at(own, steep_, room(open).tilts[r]);
     return bound_listed(open, tau, open.etas);
 }
 

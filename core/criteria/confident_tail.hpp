@@ -34,12 +34,11 @@ public:
 protected:
     void take_off(const OpenBox& open, std::int32_t r, std::vector<double>& numbers) const override;
     double tilt(const OpenBox& open, std::int32_t rival, std::int32_t tree) const override {
-        return open.tilts[rival][tree];
+        return room(open).tilts[rival][tree];
     }
 
 private:
     bool lean_listed(OpenBox& open) const;
-    double raised(double tau) const;
     EtaRange halve_levels(OpenBox& open, double tau, EtaRange range) const;
     bool lean_to_projection(OpenBox& open, double tau) const;
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <stdexcept>
 
@@ -20,6 +21,8 @@ public:
     virtual std::int32_t rivals() const = 0;
     virtual std::int32_t leaves() const = 0;
     virtual std::int32_t etas() const = 0;  // thresholds of the alternative
+    // Make room in an open box for what is computed there.
+    virtual void make_room(OpenBox&) const {}
     // About how much memory a search has made it keep.
     virtual std::size_t bytes() const { return left_.bytes(); }
 
@@ -76,6 +79,13 @@ public:
 
 protected:
     Counted left_;  // what boxes have left of a set of plans
+
+    // The room of a criterion in a box, which is made where there is none of its kind.
+    template <class Own>
+    static Own& made(OpenBox& open) {
+        if (dynamic_cast<Own*>(open.scratch.get()) == nullptr) open.scratch = std::make_unique<Own>();
+        return static_cast<Own&>(*open.scratch);
+    }
 
     // The rivals, the worst one first.
     static std::int32_t nth_rival(std::int32_t i, std::int32_t worst) {

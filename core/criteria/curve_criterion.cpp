@@ -122,84 +122,64 @@ Criterion::Excess CurveCriterion::excess(LeafView leaves, EtaRange, std::span<st
     return found;
 }
 
-// Between which sums the forecast of every outcome lies in the box, into ``open.low`` and ``open.high``.
+// Between which sums the forecast of every outcome lies in the box.
 void CurveCriterion::find_range(OpenBox& open) const {
     const std::size_t count = outcomes();
-    open.low = offsets_;
-    open.high = offsets_;
+    MeanScratch& own = room(open);
+    own.low = own.high = offsets_;
     for (std::int32_t t = 0; t < open.trees; ++t)
         for (std::size_t k = 0; k < count; ++k) {
-            double least = kInfinity, most = -kInfinity;
-            open.reach.each(t, [&](std::int32_t leaf) {
-                const double adds = adds_[leaf * count + k];
-                least = std::min(least, adds);
-                most = std::max(most, adds);
-            });
-            // Where nothing is reached the box is empty, whatever is said about it.
-            if (least > most) least = most = adds_[open.here[t] * count + k];
-            open.low[k] += least;
-            open.high[k] += most;
+            const Extent says = extent(open, t, [&](std::int32_t leaf) { return adds_[leaf * count + k]; });
+            own.low[k] += says.low;
+            own.high[k] += says.high;
         }
 }
 
 // Lean against every rival; the size of the numbers involved.
 double CurveCriterion::lean_rows(OpenBox& open) const {
     find_range(open);
-    open.rows.resize(static_cast<std::size_t>(rivals()));
+    const std::vector<double>&low = room(open).low, &high = room(open).high;
     double size = 0.0;
     Lines lines(outcomes());
     for (std::size_t r = 0; r < curves_.size(); ++r) {
         double own = 0.0;
         for (std::size_t k = 0; k < lines.size(); ++k) {
             const BrokenLine& curve = curves_[r][k];
-            lines[k] = curve.below(open.low[k], open.high[k]);
-            const double far = std::max(std::abs(open.low[k]), std::abs(open.high[k]));
-            own += curve.size(open.low[k], open.high[k]) + std::abs(lines[k].slope) * far;
+            lines[k] = curve.below(low[k], high[k]);
+            const double far = std::max(std::abs(low[k]), std::abs(high[k]));
+            own += curve.size(low[k], high[k]) + std::abs(lines[k].slope) * far;
         }
         size = std::max(size, own);
-        write_row(open, static_cast<std::int32_t>(r), lines);
+        add_lines(open, static_cast<std::int32_t>(r), lines);
     }
     return size;
 }
 
-// What the leaves that the box meets, and those at its projection, add to the sum of the lines.
-void CurveCriterion::write_row(OpenBox& open, std::int32_t rival, const Lines& lines) const {
-    std::vector<double>& row = open.rows[rival];
-    row.resize(static_cast<std::size_t>(leaves()));
+// Write down what leaves add to the sum of the lines.
+void CurveCriterion::add_lines(OpenBox& open, std::int32_t rival, const Lines& lines) const {
     double level = 0.0;
     for (std::size_t k = 0; k < lines.size(); ++k) level += lines[k](offsets_[k]);
     level /= open.trees;
-    const auto worth = [&](std::int32_t leaf) {
+    write_row(open, rival, [&](std::int32_t, std::int32_t leaf) {
         double total = level;
         for (std::size_t k = 0; k < lines.size(); ++k) total += lines[k].slope * adds_[leaf * lines.size() + k];
         return total;
-    };
-    for (std::int32_t t = 0; t < open.trees; ++t) {
-        open.reach.each(t, [&](std::int32_t leaf) { row[leaf] = worth(leaf); });
-        row[open.here[t]] = worth(open.here[t]);
-    }
+    });
 }
 
+// The lines may hold at the projection, though the curves do not. Those that are as high there as can be do so less
+// often.
 bool CurveCriterion::bound(OpenBox& open, double tau) const {
     const double raised = tau + kRounding * lean_rows(open);
-    return MeanCriterion::bound(open, raised) && lean_to_projection(open, raised);
-}
-
-// The lines may hold at the projection, though the curves do not: then nothing would pull the box away from there.
-// Lines that are as high as can be at the projection do so sooner.
-bool CurveCriterion::lean_to_projection(OpenBox& open, double tau) const {
-    const std::int32_t r = open.worst;
-    if (open.holds) return true;
-    double there = 0.0;
-    for (const std::int32_t leaf : open.counted()) there += row(open, r)[leaf];
-    if (there > tau) return true;
+    if (!MeanCriterion::bound(open, raised)) return false;
+    if (open.holds || pulls(open, raised)) return true;
     const std::vector<double> sums = forecast(open.counted());
     find_range(open);
     Lines lines(outcomes());
     for (std::size_t k = 0; k < lines.size(); ++k)
-        lines[k] = curves_[r][k].below_at(open.low[k], open.high[k], sums[k]);
-    write_row(open, r, lines);
-    return MeanCriterion::bound(open, tau);
+        lines[k] = curves_[open.worst][k].below_at(room(open).low[k], room(open).high[k], sums[k]);
+    add_lines(open, open.worst, lines);
+    return MeanCriterion::bound(open, raised);
 }
 
 }  // namespace whence

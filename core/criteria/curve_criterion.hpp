@@ -60,7 +60,7 @@ public:
     bool bound(OpenBox& open, double tau) const override;
 
 protected:
-    const double* row(const OpenBox& open, std::int32_t rival) const override { return open.rows[rival].data(); }
+    const double* row(const OpenBox& open, std::int32_t rival) const override { return room(open).rows[rival].data(); }
 
 private:
     using Lines = std::vector<BrokenLine::Line>;
@@ -68,8 +68,7 @@ private:
     std::vector<double> forecast(LeafView leaves) const;
     void find_range(OpenBox& open) const;
     double lean_rows(OpenBox& open) const;
-    void write_row(OpenBox& open, std::int32_t rival, const Lines& lines) const;
-    bool lean_to_projection(OpenBox& open, double tau) const;
+    void add_lines(OpenBox& open, std::int32_t rival, const Lines& lines) const;
 
     std::vector<double> adds_, offsets_;
     std::vector<std::vector<BrokenLine>> curves_;  // by rival and outcome

@@ -5,8 +5,17 @@
 #include <vector>
 
 #include "criteria/criterion.hpp"
+#include "forest/least_per_tree.hpp"
 
 namespace whence {
+
+// What stands in a box for a criterion that is no sum over trees: of each rival and leaf a number, of each rival and
+// tree a factor; and the ends of what some numbers can be.
+struct MeanScratch : Scratch {
+    Leaves others;  // the best ones against a rival that is not the worst
+    std::vector<std::vector<double>> rows, tilts;
+    std::vector<double> low, high;
+};
 
 class MeanCriterion : public Criterion {
 public:
@@ -19,6 +28,7 @@ public:
     std::int32_t rivals() const override { return static_cast<std::int32_t>(means_.size() + shown_.size()); }
     std::int32_t leaves() const override { return leaves_; }
     std::int32_t etas() const override { return 1; }
+    void make_room(OpenBox& open) const override;
     Excess excess(LeafView leaves, EtaRange etas, std::span<std::int32_t> levels) const override;
     double worth(const OpenBox& open, std::int32_t rival, std::int32_t, std::int32_t leaf,
                  std::int32_t) const override {
@@ -34,6 +44,54 @@ public:
     std::int32_t cheapest_eta(OpenBox& open, double, std::span<const double>) const override { return open.etas.first; }
 
 protected:
+    static MeanScratch& room(const OpenBox& open) { return static_cast<MeanScratch&>(*open.scratch); }
+    // The row of a rival in the box, to be written for the leaves that it meets and those at its projection.
+    template <class Worth>
+    void write_row(OpenBox& open, std::int32_t rival, Worth worth) const {
+        std::vector<double>& row = room(open).rows[rival];
+        row.resize(static_cast<std::size_t>(leaves_));
+        for (std::int32_t t = 0; t < open.trees; ++t) {
+            open.reach.each(t, [&](std::int32_t leaf) { row[leaf] = worth(t, leaf); });
+            row[open.here[t]] = worth(t, open.here[t]);
+        }
+    }
+    // What a leaf's tree can say in the box, by what each leaf does: where none is reached, that at the projection.
+    template <class Value>
+    static Extent extent(const OpenBox& open, std::int32_t tree, Value value) {
+        Extent found;
+        open.reach.each(tree, [&](std::int32_t leaf) { found.take(value(leaf)); });
+        if (found.empty()) found.take(value(open.here[tree]));
+        return found;
+    }
+    // Sum over trees of the largest `size(leaf)`, which is not negative.
+    template <class Size>
+    static double largest_sum(const OpenBox& open, Size size) {
+        double total = 0.0;
+        for (std::int32_t t = 0; t < open.trees; ++t) {
+            double most = 0.0;
+            open.reach.each(t, [&](std::int32_t leaf) { most = std::max(most, size(leaf)); });
+            total += most;
+        }
+        return total;
+    }
+    // What the trees say against a rival at their leaves; and the excess over the worst one, where `over(rival, says)`
+    // is that over each.
+    std::vector<double> values_at(LeafView leaves, std::int32_t rival) const {
+        std::vector<double> says;
+        says.reserve(leaves.size());
+        for (const std::int32_t leaf : leaves) says.push_back(values(rival)[leaf]);
+        return says;
+    }
+    template <class Over>
+    Excess worst_excess(LeafView leaves, Over over) const {
+        Excess found{-kInfinity, 0};
+        for (std::int32_t r = 0; r < rivals(); ++r)
+            if (const double own = over(r, values_at(leaves, r)); own > found.over) found = {own, r};
+        return found;
+    }
+    // Whether the sum over trees that stands for the criterion is broken at the projection, as it is itself: then it
+    // pulls the box away from there.
+    bool pulls(const OpenBox& open, double tau) const;
     // What each leaf adds in the box against a rival.
     virtual const double* row(const OpenBox&, std::int32_t rival) const { return values(rival); }
     const double* values(std::int32_t rival) const {

@@ -28,10 +28,6 @@ constexpr std::size_t kSummed = 100;
 // By how much of the tail counted shares may be wrong.
 constexpr double kRounding = 1e-9;
 
-// Of a box with too many routes, what stands in place of a list: this, how many leaves it met, its row of ways, the
-// number of its tolls, and then the arcs that its routes can take.
-constexpr std::int32_t kTooMany = -1;
-constexpr std::size_t kMet = 1, kRow = 2, kTolls = 3, kArcs = 4;
 // Numbers of tolls that are held for the parts of boxes, about, at most.
 constexpr std::size_t kMostTolls = 8'000'000;
 // Bounds are found with half the digits, unless they are as near to tau as so many times what that may be wrong by.
@@ -42,8 +38,6 @@ constexpr std::size_t kFirstRounds = 16, kFurtherRounds = 8, kMostPrices = 60'00
 // Routes are listed where for each arc of a route there are at most so many to take.
 constexpr std::size_t kWide = 9;
 
-bool is_list(const std::vector<std::int32_t>& plans) { return plans.empty() || plans.front() != kTooMany; }
-
 double sum_at(const double* row, LeafView leaves) {
     double total = 0.0;
     for (const std::int32_t leaf : leaves) total += row[leaf];
@@ -51,27 +45,17 @@ double sum_at(const double* row, LeafView leaves) {
 }
 
 // The leaves that a box meets, tree by tree.
-struct Flat {
-    explicit Flat(const OpenBox& open) {
-        first.push_back(0);
-        for (std::int32_t t = 0; t < open.trees; ++t) {
-            open.reach.each(t, [&](std::int32_t leaf) { leaves.push_back(leaf); });
-            first.push_back(leaves.size());
-        }
-    }
-
-    std::vector<std::int32_t> leaves;
-    std::vector<std::size_t> first;  // of each tree, and the end
-};
+ListedLeaves listed_leaves(const OpenBox& open) {
+    ListedLeaves listed;
+    open.reach.list(open.trees, listed);
+    return listed;
+}
 
 }  // namespace
 
 // What the bound of every plan over a box is: of those that it does not rule out.
 struct PlanList::Bounds {
-    explicit Bounds(const OpenBox& open) : flat(open), trees(static_cast<std::size_t>(open.trees)) {}
-
-    Flat flat;
-    std::size_t trees;
+    ListedLeaves listed;
     std::vector<std::int32_t> plans;
     std::vector<double> totals;  // by plan
     std::vector<double> mins;    // by plan and tree
@@ -185,12 +169,11 @@ void PlanList::add_tail_plan(const TailTable& table, const Grid& grid, std::span
     }
 }
 
-Criterion::Excess PlanList::least(LeafView leaves, const std::vector<std::int32_t>* among,
-                                  std::span<std::int32_t> levels) const {
+Criterion::Excess PlanList::least(LeafView leaves, const PossiblePlans* among, std::span<std::int32_t> levels) const {
     double best = kInfinity, cheapest = kInfinity;
     if (routes_ != nullptr) {
-        if (among != nullptr && is_list(*among) && among->size() <= kSummed)
-            for (const std::int32_t z : *among) best = std::min(best, sum_at(plan(z), leaves));
+        if (among != nullptr && !among->routes && among->numbers.size() <= kSummed)
+            for (const std::int32_t z : among->numbers) best = std::min(best, sum_at(plan(z), leaves));
         else
             best = routes_->cheapest(routes_->sum(leaves));
         if (all_routes_ != nullptr) {
@@ -207,7 +190,7 @@ Criterion::Excess PlanList::least(LeafView leaves, const std::vector<std::int32_
             return {best - cheapest, 0};
         }
     } else if (among != nullptr)
-        for (const std::int32_t z : *among) best = std::min(best, sum_at(plan(z), leaves));
+        for (const std::int32_t z : among->numbers) best = std::min(best, sum_at(plan(z), leaves));
     else
         for (std::int32_t z = 0; z < plans(); ++z) best = std::min(best, sum_at(plan(z), leaves));
     for (std::int32_t r = 0; r < rival_rows(); ++r) {
@@ -294,23 +277,23 @@ static BoxRoutes<double> with_all_digits(const Tolls& tolls, const LeafSlots& sl
 }
 
 // Whether a box, or one that holds it, has listed its routes.
-static bool has_listed(const OpenBox& open) { return open.plans && is_list(*open.plans); }
+static bool has_listed(const OpenBox& open) { return open.plans && !open.plans->routes; }
 
 // The tolls to begin with at a box: those of the one that it is a part of.
 Tolls PlanList::tolls_of(const OpenBox& open) const {
     if (!open.plans) return {routes_, open.trees};
-    const auto places = std::span(*open.plans).subspan(kArcs);
+    const PossiblePlans::Routes& routes = *open.plans->routes;
     std::unique_lock lock(mutex_);
-    const Tolls& held = *held_[(*open.plans)[kTolls]];
+    const Tolls& held = *held_[routes.tolls];
     lock.unlock();  // what is held stays as it is
-    return held.on(places);
+    return held.on(routes.arcs);
 }
 
 // The number of tolls that are held from now on; where there is no room for them, that of those before.
 std::int32_t PlanList::hold(Tolls tolls, const PlansLeft& before) const {
     const std::size_t numbers = tolls.trees() * tolls.network().arcs().size();
     std::lock_guard lock(mutex_);
-    if (before && tolls_held_ + numbers > kMostTolls) return (*before)[kTolls];
+    if (before && tolls_held_ + numbers > kMostTolls) return before->routes->tolls;
     tolls_held_ += numbers;
     held_.push_back(std::make_unique<const Tolls>(std::move(tolls)));
     return static_cast<std::int32_t>(held_.size()) - 1;
@@ -326,12 +309,13 @@ std::int32_t PlanList::row_of_ways(const LeafSlots& slots, const std::vector<dou
 // Bound the box for all routes together, or list those that it leaves possible; false where there are none.
 bool PlanList::bound_routes(OpenBox& open, double tau) const {
     const PlansLeft before = open.plans;
-    if (before && !bound_apart(open, tau, (*before)[kRow])) return false;
-    const Flat flat(open);
-    if (before && static_cast<double>(flat.leaves.size()) > kTryAgain * (*before)[kMet]) return true;
+    if (before && !bound_apart(open, tau, before->routes->ways)) return false;
+    const ListedLeaves listed = listed_leaves(open);
+    const auto met = static_cast<double>(listed.leaves.size());
+    if (before && met > kTryAgain * static_cast<double>(before->routes->met)) return true;
     std::vector<double> rival;
-    for (const std::int32_t leaf : flat.leaves) rival.push_back(this->rival(open.levels[0])[leaf]);
-    const LeafSlots slots({flat.leaves, flat.first, rival});
+    for (const std::int32_t leaf : listed.leaves) rival.push_back(this->rival(open.levels[0])[leaf]);
+    const LeafSlots slots({listed.leaves, listed.from, rival});
     if (!slots.whole()) return false;
     Tolls tolls = tolls_of(open);
     // Few routes can often be listed at once; and numbers that are too large or too small for half the digits need all.
@@ -355,7 +339,7 @@ bool PlanList::list_routes(OpenBox& open, const LeafSlots& slots, const BoxRoute
     const PlansLeft before = open.plans;
     const bool room = ways_.has_room(1);
     if (!room && !before) throw std::length_error("There are too many leaves.");
-    const std::int32_t row = room ? row_of_ways(slots, routes.cheapest()) : (*before)[kRow];
+    const std::int32_t row = room ? row_of_ways(slots, routes.cheapest()) : before->routes->ways;
     if (!bound_apart(open, tau, row)) return false;
     const std::vector<Arc>& arcs = tolls.network().arcs();
     typename BoxRoutes<Number>::Listing found{false, {}};
@@ -363,76 +347,61 @@ bool PlanList::list_routes(OpenBox& open, const LeafSlots& slots, const BoxRoute
         const auto steps = std::max(kLeastSteps, kMostLooks / slots.count());
         found = routes.list(tau, kMostRoutes, static_cast<std::int64_t>(steps));
     }
-    std::vector<std::int32_t> plans;
     if (found.whole && plans_.has_room(found.routes.size())) {
-        plans = numbers(known_, plans_, *routes_, found.routes);
-    } else {
-        plans = {kTooMany, static_cast<std::int32_t>(slots.count()), row, 0};
-        for (const Arc& arc : arcs) plans.push_back(arc.place);
-        plans[kTolls] = hold(std::move(tolls), before);
+        leave(open, {numbers(known_, plans_, *routes_, found.routes), {}, {}});
+        return true;
     }
-    open.plans = left_.make(std::move(plans));
+    PossiblePlans::Routes left{slots.count(), row, 0, {}};
+    for (const Arc& arc : arcs) left.arcs.push_back(arc.place);
+    left.tolls = hold(std::move(tolls), before);
+    leave(open, {{}, {}, std::move(left)});
     return true;
 }
 
 // Bound the box by the cheapest route of every tree, given a row of ways under tolls.
 bool PlanList::bound_apart(OpenBox& open, double tau, std::int32_t row) const {
     const double *ways = ways_[row], *rival = this->rival(open.levels[0]);
-    const auto trees = static_cast<std::size_t>(open.trees);
-    std::vector<double> least(trees, kInfinity);
-    open.rows.resize(1);
-    open.rows[0].resize(count());
-    double total = 0.0;
-    for (std::size_t t = 0; t < trees; ++t) {
-        open.reach.each(static_cast<std::int32_t>(t), [&](std::int32_t leaf) {
-            const double own = ways[leaf] - rival[leaf];
-            open.rows[0][leaf] = own;
-            if (own < least[t]) {
-                least[t] = own;
-                open.best[t] = leaf;
-            }
-        });
-        total += least[t];
-    }
+    PlanScratch& own = room(open);
+    const auto worth = [&](std::int32_t, std::int32_t leaf) { return own.row[leaf] = ways[leaf] - rival[leaf]; };
+    const double total = least_sum(open.reach, 0, open.trees, worth, open.best);
     if (total > tau) return false;
     open.slack = tau - total;
-    open.plan = -1;
-    for (std::size_t t = 0; t < trees; ++t) {
-        const std::int32_t leaf = open.here[t];
-        const double most = least[t] + open.slack;
-        open.rows[0][leaf] = ways[leaf] - rival[leaf];
-        open.gains[t] = std::min(open.rows[0][leaf], most) - least[t];
-        open.reach.drop(static_cast<std::int32_t>(t), [&](std::int32_t one) { return open.rows[0][one] > most; });
+    own.plan = -1;
+    for (std::int32_t t = 0; t < open.trees; ++t) {
+        const double least = worth(t, open.best[t]);
+        open.gains[t] = std::min(worth(t, open.here[t]), least + open.slack) - least;
     }
+    whence::drop_dear(open.reach, 0, open.trees, worth, open.best, open.slack);
     return true;
+}
+
+// Hand down to the halves of a box what it leaves possible.
+void PlanList::leave(OpenBox& open, PossiblePlans plans) const {
+    const std::size_t numbers = plans.numbers.capacity() + (plans.routes ? plans.routes->arcs.capacity() : 0);
+    open.plans = left_.make<PossiblePlans>(std::move(plans), numbers * sizeof(std::int32_t));
 }
 
 template <class Use>
 void PlanList::each_plan(const OpenBox& open, Use use) const {
     if (open.plans)
-        for (const std::int32_t z : *open.plans) use(z);
+        for (const std::int32_t z : open.plans->numbers) use(z);
     else
         for (std::int32_t z = 0; z < plans(); ++z) use(z);
 }
 
 PlanList::Bounds PlanList::bounds(const OpenBox& open, double tau) const {
-    Bounds found(open);
+    Bounds found;
+    found.listed = listed_leaves(open);
+    const std::vector<std::int32_t>& leaves = found.listed.leaves;
     const double* rival = this->rival(open.levels[0]);
-    const Flat& flat = found.flat;
-    std::vector<double> against(flat.leaves.size());
-    for (std::size_t i = 0; i < against.size(); ++i) against[i] = rival[flat.leaves[i]];
-    std::vector<double> mins(found.trees);
+    std::vector<double> against, mins(static_cast<std::size_t>(open.trees));
+    for (const std::int32_t leaf : leaves) against.push_back(rival[leaf]);
     each_plan(open, [&](std::int32_t z) {
         ++found.asked;
         const double* row = plan(z);
-        double total = 0.0;
-        for (std::size_t t = 0; t < found.trees; ++t) {
-            double least = kInfinity;
-            for (std::size_t i = flat.first[t]; i < flat.first[t + 1]; ++i)
-                least = std::min(least, row[flat.leaves[i]] - against[i]);
-            mins[t] = least;
-            total += least;
-        }
+        const double total = least_sum(
+            found.listed, [&](std::int32_t i) { return row[leaves[i]] - against[i]; },
+            [&](std::int32_t t, const Least& own) { mins[t] = own.value; });
         if (total > tau) return;
         if (found.totals.empty() || total < found.totals[found.best]) found.best = found.totals.size();
         found.plans.push_back(z);
@@ -449,11 +418,11 @@ void PlanList::lean(OpenBox& open) const {
     const double slack = open.slack;
     std::int32_t row = -1;
     if (open.plans) {
-        row = (*open.plans)[kRow];
+        row = open.plans->routes->ways;
     } else {
-        const Flat flat(open);
-        const std::vector<double> nothing(flat.leaves.size(), 0.0);
-        const LeafSlots slots({flat.leaves, flat.first, nothing});
+        const ListedLeaves listed = listed_leaves(open);
+        const std::vector<double> nothing(listed.leaves.size(), 0.0);
+        const LeafSlots slots({listed.leaves, listed.from, nothing});
         row = row_of_ways(slots, with_all_digits(Tolls(routes_, open.trees), slots).cheapest());
     }
     bound_apart(open, kInfinity, row);
@@ -462,34 +431,24 @@ void PlanList::lean(OpenBox& open) const {
 }
 
 std::int32_t PlanList::cheapest_eta(OpenBox& open, double multiplier, std::span<const double> way) const {
-    const Flat flat(open);
-    const std::size_t trees = static_cast<std::size_t>(open.trees), size = flat.leaves.size();
+    const ListedLeaves listed = listed_leaves(open);
+    const std::vector<std::int32_t>& leaves = listed.leaves;
+    PlanScratch& own = room(open);
     double smallest = kInfinity;
-    const auto sum_of = [&](auto value) {
-        double total = 0.0;
-        for (std::size_t t = 0; t < trees; ++t) {
-            double least = kInfinity;
-            for (std::size_t i = flat.first[t]; i < flat.first[t + 1]; ++i) least = std::min(least, value(i));
-            total += least;
-        }
-        return total;
-    };
+    const auto sum_of = [&](auto value) { return least_sum(listed, value, [](std::int32_t, const Least&) {}); };
     if (routes_ != nullptr && !has_listed(open)) {
-        open.plan = -1;
-        smallest = sum_of([&](std::size_t i) {
-            return multiplier * open.rows[0][flat.leaves[i]] + way[static_cast<std::size_t>(flat.leaves[i])];
-        });
+        own.plan = -1;
+        smallest = sum_of([&](std::int32_t i) { return multiplier * own.row[leaves[i]] + way[leaves[i]]; });
     } else {
         const double* rival = this->rival(open.levels[0]);
-        std::vector<double> rest(size);
-        for (std::size_t i = 0; i < size; ++i)
-            rest[i] = way[static_cast<std::size_t>(flat.leaves[i])] - multiplier * rival[flat.leaves[i]];
+        std::vector<double> rest;
+        for (const std::int32_t leaf : leaves) rest.push_back(way[leaf] - multiplier * rival[leaf]);
         each_plan(open, [&](std::int32_t z) {
             const double* row = plan(z);
-            const double total = sum_of([&](std::size_t i) { return multiplier * row[flat.leaves[i]] + rest[i]; });
+            const double total = sum_of([&](std::int32_t i) { return multiplier * row[leaves[i]] + rest[i]; });
             if (total < smallest) {
                 smallest = total;
-                open.plan = z;
+                own.plan = z;
             }
         });
     }
@@ -505,21 +464,14 @@ bool PlanList::bound(OpenBox& open, double tau) const {
     const Bounds found = bounds(open, tau);
     if (found.plans.empty()) return false;
     if (static_cast<double>(found.plans.size()) <= kWorthKeeping * static_cast<double>(found.asked))
-        open.plans = left_.make(found.plans);
-    open.plan = found.plans[found.best];
-    const double* row = plan(open.plan);
-    const double* rival = this->rival(open.levels[0]);
+        leave(open, {found.plans, {}, {}});
+    room(open).plan = found.plans[found.best];
     open.slack = tau - found.totals[found.best];
-    for (std::size_t t = 0; t < found.trees; ++t) {
-        double least = kInfinity;
-        for (std::size_t i = found.flat.first[t]; i < found.flat.first[t + 1]; ++i) {
-            const std::int32_t leaf = found.flat.leaves[i];
-            if (row[leaf] - rival[leaf] < least) {
-                least = row[leaf] - rival[leaf];
-                open.best[t] = leaf;
-            }
-        }
-        open.gains[t] = row[open.here[t]] - rival[open.here[t]] - least;
+    for (std::int32_t t = 0; t < open.trees; ++t) {
+        Least least;
+        for (const std::int32_t leaf : found.listed.of(t)) least.take(value(open, leaf), leaf);
+        if (least.leaf >= 0) open.best[t] = least.leaf;
+        open.gains[t] = value(open, open.here[t]) - least.value;
     }
     drop_dear(open, found, tau);
     return true;
@@ -528,15 +480,15 @@ bool PlanList::bound(OpenBox& open, double tau) const {
 // Drop the leaves that would take every plan beyond tau, if all other trees took what is best for it.
 void PlanList::drop_dear(OpenBox& open, const Bounds& found, double tau) const {
     const double* rival = this->rival(open.levels[0]);
+    const auto trees = static_cast<std::size_t>(open.trees);
     std::vector<std::int32_t> dear;
-    for (std::size_t t = 0; t < found.trees; ++t) {
-        const std::size_t first = found.flat.first[t], last = found.flat.first[t + 1];
-        if (last - first < 2) continue;
-        dear.assign(found.flat.leaves.begin() + static_cast<std::ptrdiff_t>(first),
-                    found.flat.leaves.begin() + static_cast<std::ptrdiff_t>(last));
+    for (std::size_t t = 0; t < trees; ++t) {
+        const LeafView leaves = found.listed.of(static_cast<std::int32_t>(t));
+        if (leaves.size() < 2) continue;
+        dear.assign(leaves.begin(), leaves.end());
         const auto keep = [&](std::size_t i) {
             const double* row = plan(found.plans[i]);
-            const double most = found.mins[i * found.trees + t] + (tau - found.totals[i]);
+            const double most = found.mins[i * trees + t] + (tau - found.totals[i]);
             std::erase_if(dear, [&](std::int32_t leaf) { return row[leaf] - rival[leaf] <= most; });
         };
         keep(found.best);

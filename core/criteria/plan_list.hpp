@@ -16,10 +16,16 @@
 #include "criteria/criterion.hpp"
 #include "criteria/plan_rows.hpp"
 #include "criteria/tail_criterion.hpp"
+#include "forest/least_per_tree.hpp"
 #include "routes/box_routes.hpp"
 #include "routes/route_table.hpp"
 
 namespace whence {
+
+struct PlanScratch : Scratch {
+    std::int32_t plan = -1;   // the plan that suits the box best, where plans are listed;
+    std::vector<double> row;  // otherwise, of each leaf, what its cheapest route costs more than the rival
+};
 
 class PlanList final : public Criterion {
 public:
@@ -60,6 +66,7 @@ public:
     std::int32_t leaves() const override { return leaves_; }
     // Two of a kind: leaves that one plan cannot afford may be needed by another, as with thresholds.
     std::int32_t etas() const override { return 2; }
+    void make_room(OpenBox& open) const override { made<PlanScratch>(open).row.resize(count()); }
     Excess excess(LeafView leaves, EtaRange etas, std::span<std::int32_t> levels) const override;
     Excess excess_in(const OpenBox& open, std::span<std::int32_t> levels) const override;
     double worth(const OpenBox& open, std::int32_t, std::int32_t, std::int32_t leaf, std::int32_t) const override {
@@ -80,8 +87,11 @@ public:
 private:
     struct Bounds;
 
+    static PlanScratch& room(const OpenBox& open) { return static_cast<PlanScratch&>(*open.scratch); }
+    void leave(OpenBox& open, PossiblePlans plans) const;
     double value(const OpenBox& open, std::int32_t leaf) const {
-        return open.plan < 0 ? open.rows[0][leaf] : plan(open.plan)[leaf] - rival(open.levels[0])[leaf];
+        const PlanScratch& own = room(open);
+        return own.plan < 0 ? own.row[leaf] : plan(own.plan)[leaf] - rival(open.levels[0])[leaf];
     }
     std::size_t count() const { return static_cast<std::size_t>(leaves_); }
     bool bound_routes(OpenBox& open, double tau) const;
@@ -98,7 +108,7 @@ private:
     const double* plan(std::int32_t z) const { return plans_[z]; }
     const double* rival(std::int32_t r) const { return rivals_[r]; }
     EtaRange attained(const TailTable& table, const Grid& grid, std::span<const std::int32_t> alive) const;
-    Excess least(LeafView leaves, const std::vector<std::int32_t>* among, std::span<std::int32_t> levels) const;
+    Excess least(LeafView leaves, const PossiblePlans* among, std::span<std::int32_t> levels) const;
     template <class Use>
     void each_plan(const OpenBox& open, Use use) const;
     Bounds bounds(const OpenBox& open, double tau) const;

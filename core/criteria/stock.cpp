@@ -301,19 +301,17 @@ std::vector<double> StockCriterion::against(const OpenBox& open) const {
 // The breakpoints of each product that can be best somewhere in the box: a breakpoint is not where costs still fall
 // after it whichever leaves the trees have, or have risen before it.
 void StockCriterion::narrow(OpenBox& open, const std::vector<double>& here) const {
-    std::vector<std::int32_t> ranges;
-    if (open.plans) {
-        ranges = *open.plans;
-    } else {
-        for (std::int32_t j = 0; j < table_->products(); ++j) {
-            ranges.push_back(static_cast<std::int32_t>(table_->first(j)));
-            ranges.push_back(static_cast<std::int32_t>(table_->first(j + 1)) - 1);
-        }
-    }
+    std::vector<EtaRange> ranges;
+    if (open.plans)
+        ranges = open.plans->ranges;
+    else
+        for (std::int32_t j = 0; j < table_->products(); ++j)
+            ranges.push_back(
+                {static_cast<std::int32_t>(table_->first(j)), static_cast<std::int32_t>(table_->first(j + 1)) - 1});
     // Steps from each breakpoint to the next: the smallest and the largest that they can be.
     std::vector<double> low(table_->breakpoints(), 0.0), high(table_->breakpoints(), 0.0);
-    for (std::size_t j = 0; 2 * j < ranges.size(); ++j)
-        for (std::int32_t k = ranges[2 * j]; k < ranges[2 * j + 1]; ++k) low[k] = high[k] = here[k + 1] - here[k];
+    for (const EtaRange& range : ranges)
+        for (std::int32_t k = range.first; k < range.last; ++k) low[k] = high[k] = here[k + 1] - here[k];
     std::vector<double> least(low.size()), most(low.size());
     for (std::int32_t t = 0; t < open.trees; ++t) {
         if (is_decided(open, t)) continue;
@@ -322,10 +320,7 @@ void StockCriterion::narrow(OpenBox& open, const std::vector<double>& here) cons
         std::fill(most.begin(), most.end(), 0.0);
         open.reach.each(t, [&](std::int32_t leaf) {
             const double* row = table_->row(leaf);
-            for (std::size_t j = 0; 2 * j < ranges.size(); ++j) {
-                const std::int32_t k = ranges[2 * j];
-                widen(row + k, own + k, ranges[2 * j + 1] - k, least.data() + k, most.data() + k);
-            }
+            for (const auto& [k, last] : ranges) widen(row + k, own + k, last - k, least.data() + k, most.data() + k);
         });
         for (std::size_t k = 0; k < low.size(); ++k) {
             low[k] += least[k];
@@ -334,26 +329,23 @@ void StockCriterion::narrow(OpenBox& open, const std::vector<double>& here) cons
     }
     double size = 0.0;
     for (const double cost : here) size = std::max(size, std::abs(cost));
-    bool smaller = false;
-    for (std::size_t j = 0; 2 * j < ranges.size(); ++j) {
-        std::int32_t first = ranges[2 * j], last = ranges[2 * j + 1];
+    const std::vector<EtaRange> before = ranges;
+    for (auto& [first, last] : ranges) {
         while (first < last && high[first] < -kRounding * size) ++first;
         while (last > first && low[last - 1] > kRounding * size) --last;
-        smaller |= first != ranges[2 * j] || last != ranges[2 * j + 1];
-        ranges[2 * j] = first;
-        ranges[2 * j + 1] = last;
     }
-    if (smaller || !open.plans) open.plans = left_.make(std::move(ranges));
+    if (ranges == before && open.plans) return;
+    const std::size_t bytes = ranges.capacity() * sizeof(EtaRange);
+    open.plans = left_.make<PossiblePlans>({{}, std::move(ranges), {}}, bytes);
 }
 
 void StockCriterion::lean(OpenBox& open) const {
     std::vector<double> here;
     table_->sum(open.counted(), here);
     narrow(open, here);
-    const std::vector<std::int32_t>& ranges = *open.plans;
+    const std::vector<EtaRange>& ranges = open.plans->ranges;
     const std::vector<double> rival = against(open);
-    open.rows.resize(1);
-    std::vector<double>& row = open.rows[0];
+    std::vector<double>& row = room(open).rows[0];
     row.resize(static_cast<std::size_t>(leaves()));
     std::vector<std::int32_t> undecided;
     for (std::int32_t t = 0; t < open.trees; ++t) {
@@ -361,8 +353,7 @@ void StockCriterion::lean(OpenBox& open) const {
         if (!is_decided(open, t)) undecided.push_back(t);
     }
     double least = 0.0;
-    for (std::size_t j = 0; 2 * j < ranges.size(); ++j)
-        least += *std::min_element(here.begin() + ranges[2 * j], here.begin() + ranges[2 * j + 1] + 1);
+    for (const auto& [first, last] : ranges) least += *std::min_element(here.begin() + first, here.begin() + last + 1);
     if (undecided.empty()) {
         row[open.here[0]] += least;
         return;
@@ -371,15 +362,12 @@ void StockCriterion::lean(OpenBox& open) const {
     std::vector<double> moved(table_->breakpoints());
     for (const std::int32_t t : undecided) {
         const double* own = table_->row(open.here[t]);
-        for (std::size_t j = 0; 2 * j < ranges.size(); ++j)
-            for (std::int32_t k = ranges[2 * j]; k <= ranges[2 * j + 1]; ++k) moved[k] = share * here[k] - own[k];
+        for (const auto& [first, last] : ranges)
+            for (std::int32_t k = first; k <= last; ++k) moved[k] = share * here[k] - own[k];
         const auto write = [&](std::int32_t leaf) {
             const double* values = table_->row(leaf);
             double total = -rival[leaf];
-            for (std::size_t j = 0; 2 * j < ranges.size(); ++j) {
-                const std::int32_t k = ranges[2 * j];
-                total += least_of_sums(values + k, moved.data() + k, ranges[2 * j + 1] - k + 1);
-            }
+            for (const auto& [k, last] : ranges) total += least_of_sums(values + k, moved.data() + k, last - k + 1);
             row[leaf] = total;
         };
         open.reach.each(t, write);
@@ -390,7 +378,7 @@ void StockCriterion::lean(OpenBox& open) const {
 bool StockCriterion::bound(OpenBox& open, double tau) const {
     lean(open);
     double size = 0.0;
-    for (std::int32_t t = 0; t < open.trees; ++t) size += std::abs(open.rows[0][open.here[t]]);
+    for (std::int32_t t = 0; t < open.trees; ++t) size += std::abs(row(open, 0)[open.here[t]]);
     return MeanCriterion::bound(open, tau + kRounding * size);
 }
 

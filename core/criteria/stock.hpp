@@ -86,7 +86,7 @@ public:
     bool bound(OpenBox& open, double tau) const override;
 
 protected:
-    const double* row(const OpenBox& open, std::int32_t) const override { return open.rows[0].data(); }
+    const double* row(const OpenBox& open, std::int32_t) const override { return room(open).rows[0].data(); }
 
 private:
     void narrow(OpenBox& open, const std::vector<double>& here) const;

@@ -12,6 +12,8 @@ namespace {
 
 // From this many etas on it pays to ask which of them can attain the CVaR.
 constexpr std::int32_t kWide = 64;
+// Share of the terms of a sum by which rounding may put a bound with confidence above what it bounds.
+constexpr double kRounding = 1e-11;
 
 // The first of low..high that suits, as all after it do; `high` where none before it does. It is looked for from a
 // guess outwards: in the next box, or at the next context, it is often the same or nearly so.
@@ -275,6 +277,26 @@ void TailCriterion::add_plan(std::vector<double> etas, std::vector<std::int32_t>
     plans_.push_back(std::make_shared<TailTable>(samples_, std::move(etas), std::move(rank), tail_, trees_, kept));
 }
 
+void TailCriterion::make_room(OpenBox& open) const {
+    TailScratch& own = made<TailScratch>(open);
+    for (auto* numbers : {&own.part, &own.row, &own.worst_sums}) numbers->resize(static_cast<std::size_t>(etas()));
+    own.tilts.resize(static_cast<std::size_t>(rivals()));
+    own.rows.resize(static_cast<std::size_t>(rivals()));
+}
+
+double TailCriterion::raised(double tau, double steep) const {
+    double most = 0.0;
+    for (std::int32_t r = 0; r < rivals(); ++r) most = std::max(most, rival(r).largest());
+    return tau + kRounding * (1.0 + steep) * (alternative().largest() + most);
+}
+
+bool TailCriterion::pulls(const OpenBox& open, double tau) const {
+    const auto here = open.counted();
+    double there = 0.0;
+    for (std::int32_t t = 0; t < trees_; ++t) there += worth(open, open.worst, t, here[t], open.eta);
+    return there > tau;
+}
+
 void TailCriterion::share_plan(const TailCriterion& other, std::int32_t i) {
     const auto same = [&] {
         return other.samples_.samples.size() == samples_.samples.size() && other.leaves() == leaves() &&
@@ -316,9 +338,10 @@ EtaRange TailCriterion::quantiles(OpenBox& open, EtaRange range) const {
 
 EtaRange TailCriterion::listed_quantiles(const OpenBox& open, EtaRange range) const {
     const double tail = tail_ * trees_;
+    const ListedLeaves& listed = room(open).listed;
     const TailTable& plan = alternative();
-    const auto few = [&](std::int32_t k) { return !(plan.smallest_above(open.listed, k, tail) > tail); };
-    const auto fewer = [&](std::int32_t k) { return plan.largest_above(open.listed, k, tail) < tail; };
+    const auto few = [&](std::int32_t k) { return !(plan.smallest_above(listed, k, tail) > tail); };
+    const auto fewer = [&](std::int32_t k) { return plan.largest_above(listed, k, tail) < tail; };
     const std::int32_t first = first_suitable(range.first, range.last, -1, few);
     return {first, first_suitable(first, range.last, -1, fewer)};
 }
@@ -326,8 +349,9 @@ EtaRange TailCriterion::listed_quantiles(const OpenBox& open, EtaRange range) co
 EtaRange TailCriterion::bracket(const OpenBox& open, const TailTable& plan, EtaRange range, double slack,
                                 EtaRange guess) const {
     const double tail = (tail_ + slack) * trees_;
-    const auto some = [&](std::int32_t k) { return !(plan.smallest_above(open.listed, k, tail) > tail); };
-    const auto all = [&](std::int32_t k) { return !(plan.largest_above(open.listed, k, tail) > tail); };
+    const ListedLeaves& listed = room(open).listed;
+    const auto some = [&](std::int32_t k) { return !(plan.smallest_above(listed, k, tail) > tail); };
+    const auto all = [&](std::int32_t k) { return !(plan.largest_above(listed, k, tail) > tail); };
     // All etas suit beyond the last one, none before the first one: a range in the midst may have been passed by. It
     // has not where an eta before its last one is the first that suits some context, or one after its first the last.
     const std::int32_t first = first_suitable(range.first, range.last, guess.first, some);
@@ -338,7 +362,7 @@ EtaRange TailCriterion::bracket(const OpenBox& open, const TailTable& plan, EtaR
 }
 
 void TailCriterion::take_off(const OpenBox& open, std::int32_t r, std::vector<double>& numbers) const {
-    const ListedLeaves& listed = open.listed;
+    const ListedLeaves& listed = room(open).listed;
     numbers.resize(listed.leaves.size());
     for (std::int32_t t = 0; t < trees_; ++t)
         for (std::int32_t i = listed.from[t]; i < listed.from[t + 1]; ++i)
@@ -347,10 +371,11 @@ void TailCriterion::take_off(const OpenBox& open, std::int32_t r, std::vector<do
 
 bool TailCriterion::least_row(OpenBox& open, std::int32_t tree, std::int32_t r, EtaRange range, const double* taken_off,
                               double* part) const {
-    const std::int32_t first = open.listed.from[tree], last = open.listed.from[tree + 1], width = range.size();
+    TailScratch& own = room(open);
+    const std::int32_t first = own.listed.from[tree], last = own.listed.from[tree + 1], width = range.size();
     const double factor = tilt(open, r, tree);
     for (std::int32_t i = first; i < last; ++i) {
-        const double* row = alternative().row(open.listed.leaves[i], range, open.row) + range.first;
+        const double* row = alternative().row(own.listed.leaves[i], range, own.row) + range.first;
         const double b = taken_off[i];
         if (i == first) {
             for (std::int32_t k = 0; k < width; ++k) part[k] = factor * row[k] - b;
@@ -367,26 +392,25 @@ bool TailCriterion::least_row(OpenBox& open, std::int32_t tree, std::int32_t r, 
 // Raise ``open.joint`` to the bound against rival r; the etas left, an empty range where there is none. The parts of
 // the trees stay where it is the worst rival.
 EtaRange TailCriterion::against(OpenBox& open, double tau, EtaRange range, std::int32_t r) const {
+    TailScratch& own = room(open);
     const auto width = static_cast<std::size_t>(range.size());
     // What the worst rival takes off is asked for once more, when leaves are dropped.
     const bool worst = r == open.worst;
-    std::vector<double>& taken_off = worst ? open.taken_off : open.taken_off_others;
+    std::vector<double>& taken_off = worst ? own.taken_off : own.taken_off_others;
     take_off(open, r, taken_off);
     if (worst) {
-        open.parts.resize(static_cast<std::size_t>(trees_) * width);
-        open.parts_of = range;
+        own.parts.resize(static_cast<std::size_t>(trees_) * width);
+        own.parts_of = range;
     }
     double* sums = open.sums.data() + range.first;
     std::fill(sums, sums + width, 0.0);
     for (std::int32_t t = 0; t < trees_; ++t) {
-        double* part = worst ? open.parts.data() + static_cast<std::size_t>(t) * width : open.part.data();
+        double* part = worst ? own.parts.data() + static_cast<std::size_t>(t) * width : own.part.data();
         if (!least_row(open, t, r, range, taken_off.data(), part)) return {1, 0};
         for (std::size_t k = 0; k < width; ++k) sums[k] += part[k];
     }
     for (std::int32_t k = range.first; k <= range.last; ++k) open.joint[k] = std::max(open.joint[k], open.sums[k]);
-    while (!range.empty() && open.joint[range.first] > tau) ++range.first;
-    while (!range.empty() && open.joint[range.last] > tau) --range.last;
-    return range;
+    return range.without([&](std::int32_t k) { return open.joint[k] > tau; });
 }
 
 EtaRange TailCriterion::possible(OpenBox& open, double tau, EtaRange range) const {
@@ -395,35 +419,36 @@ EtaRange TailCriterion::possible(OpenBox& open, double tau, EtaRange range) cons
         range = against(open, tau, range, nth_rival(i, open.worst));
         if (i == 0 && !range.empty())
             std::copy(open.sums.begin() + range.first, open.sums.begin() + range.last + 1,
-                      open.worst_sums.begin() + range.first);
+                      room(open).worst_sums.begin() + range.first);
     }
     return range;
 }
 
 // Drop the leaves that leave no eta possible against the worst rival if all other trees take their best.
 void TailCriterion::drop_dear(OpenBox& open, double tau) const {
+    TailScratch& own = room(open);
     const EtaRange range = open.etas;
     const std::int32_t width = range.size(), chosen = open.eta - range.first;
-    const auto stride = static_cast<std::size_t>(open.parts_of.size());
-    const double* sums = open.worst_sums.data() + range.first;
-    ListedLeaves& listed = open.listed;
+    const auto stride = static_cast<std::size_t>(own.parts_of.size());
+    const double* sums = own.worst_sums.data() + range.first;
+    ListedLeaves& listed = own.listed;
     std::int32_t left = 0;
     for (std::int32_t t = 0; t < trees_; ++t) {
         std::int32_t i = listed.from[t];
         const std::int32_t last = listed.from[t + 1];
         const double* part =
-            open.parts.data() + static_cast<std::size_t>(t) * stride + (range.first - open.parts_of.first);
+            own.parts.data() + static_cast<std::size_t>(t) * stride + (range.first - own.parts_of.first);
         if (!alternative().kept() && last - i > 1) {
             // Rows that are computed differ in their last digits from range to range.
-            least_row(open, t, open.worst, range, open.taken_off.data(), open.part.data());
-            part = open.part.data();
+            least_row(open, t, open.worst, range, own.taken_off.data(), own.part.data());
+            part = own.part.data();
         }
         listed.from[t] = left;
         const bool alone = last - i < 2;
         const double factor = tilt(open, open.worst, t);
         const auto affordable = [&](std::int32_t leaf) {
-            const double* row = alternative().row(leaf, range, open.row) + range.first;
-            const double b = open.taken_off[i];
+            const double* row = alternative().row(leaf, range, own.row) + range.first;
+            const double b = own.taken_off[i];
             const auto fits = [&](std::int32_t k) { return sums[k] - part[k] + factor * row[k] - b <= tau; };
             if (fits(chosen)) return true;
             for (std::int32_t k = 0; k < width; ++k)
@@ -434,8 +459,8 @@ void TailCriterion::drop_dear(OpenBox& open, double tau) const {
             const bool kept = alone || affordable(leaf);
             if (kept) {
                 listed.leaves[left] = leaf;
-                if (!open.at_level.empty()) open.at_level[left] = open.at_level[i];
-                open.taken_off[left++] = open.taken_off[i];
+                if (!own.at_level.empty()) own.at_level[left] = own.at_level[i];
+                own.taken_off[left++] = own.taken_off[i];
             }
             ++i;
             return !kept;
@@ -447,21 +472,18 @@ void TailCriterion::drop_dear(OpenBox& open, double tau) const {
 // Under the eta of the bound, every tree's leaf with the smallest A - B, and how much smaller it is than at the
 // projection.
 void TailCriterion::choose_best(OpenBox& open) const {
-    const std::int32_t r = open.worst;
+    const TailScratch& own = room(open);
     open.prices.resize(static_cast<std::size_t>(leaves()));
     for (std::int32_t t = 0; t < trees_; ++t) {
-        const double factor = tilt(open, r, t);
-        double least = kInfinity;
-        for (std::int32_t i = open.listed.from[t]; i < open.listed.from[t + 1]; ++i) {
-            const std::int32_t leaf = open.listed.leaves[i];
-            const double value = factor * alternative().value(leaf, open.eta) - open.taken_off[i];
-            open.prices[leaf] = value;
-            if (value < least) {
-                least = value;
-                open.best[t] = leaf;
-            }
+        const double factor = tilt(open, open.worst, t);
+        Least least;
+        for (std::int32_t i = own.listed.from[t]; i < own.listed.from[t + 1]; ++i) {
+            const std::int32_t leaf = own.listed.leaves[i];
+            open.prices[leaf] = factor * alternative().value(leaf, open.eta) - own.taken_off[i];
+            least.take(open.prices[leaf], leaf);
         }
-        open.gains[t] = worth(open, r, t, open.here[t], open.eta) - least;
+        if (least.leaf >= 0) open.best[t] = least.leaf;
+        open.gains[t] = worth(open, open.worst, t, open.here[t], open.eta) - least.value;
     }
 }
 
@@ -474,7 +496,7 @@ bool TailCriterion::settle(OpenBox& open, double tau, EtaRange range) const {
     if (rivals() == 0) return true;
     drop_dear(open, tau);
     choose_best(open);
-    open.slack = tau - open.worst_sums[open.eta];
+    open.slack = tau - room(open).worst_sums[open.eta];
     return true;
 }
 
@@ -494,13 +516,13 @@ bool TailCriterion::bound_again(OpenBox& open, double tau) const {
 
 std::int32_t TailCriterion::cheapest_eta(OpenBox& open, double multiplier, std::span<const double> way) const {
     const EtaRange range = open.etas;
-    double *part = open.part.data(), *sums = open.sums.data();
+    double *part = room(open).part.data(), *sums = open.sums.data();
     std::fill(sums + range.first, sums + range.last + 1, 0.0);
     for (std::int32_t t = 0; t < trees_; ++t) {
         const double factor = multiplier * tilt(open, open.worst, t);
         bool fresh = true;
         open.reach.each(t, [&](std::int32_t leaf) {
-            const double* row = alternative().row(leaf, range, open.row);
+            const double* row = alternative().row(leaf, range, room(open).row);
             const double b = way[leaf] + multiplier * rival_part(open, open.worst, t, leaf);
             if (fresh) {
                 for (std::int32_t k = range.first; k <= range.last; ++k) part[k] = factor * row[k] + b;

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "criteria/criterion.hpp"
+#include "criteria/spread.hpp"
+#include "forest/least_per_tree.hpp"
 
 namespace whence {
 
@@ -135,6 +137,20 @@ private:
     std::vector<double> less_;    // what is taken off their sum, where weights are pooled
 };
 
+struct TailScratch : Scratch {
+    ListedLeaves listed;  // the reached leaves of the criterion's trees
+    std::vector<double> part, row,
+        worst_sums;  // of each eta: a tree's part, a leaf's value, sums against the worst rival
+    // Of each listed leaf, what the worst rival takes off, or another one; and what it costs by its own threshold.
+    std::vector<double> taken_off, taken_off_others, at_level;
+    std::vector<double> parts;  // of each tree, the smallest value for every eta of a range
+    EtaRange parts_of;
+    // Of a criterion that is no sum over trees: of each rival and tree a factor, of each rival and leaf a number.
+    std::vector<std::vector<double>> tilts, rows;
+    std::vector<double> low, high;  // of each tree
+    std::vector<double> half_sums;  // of each eta, with either half of the levels
+};
+
 class TailCriterion : public Criterion {
 public:
     // `tail` is 1 - alpha.
@@ -151,6 +167,7 @@ public:
     std::int32_t rivals() const override { return added() + static_cast<std::int32_t>(shown_.size()); }
     std::int32_t leaves() const override { return static_cast<std::int32_t>(samples_.size.size()); }
     std::int32_t etas() const override { return plans_.empty() ? 0 : plans_.front()->etas(); }
+    void make_room(OpenBox& open) const override;
     Excess excess(LeafView leaves, EtaRange etas, std::span<std::int32_t> levels) const override {
         return excess_near(leaves, etas, levels, -1);
     }
@@ -180,12 +197,24 @@ public:
     EtaRange quantiles(OpenBox& open, EtaRange range) const;
 
 protected:
+    // A threshold suits where at most this much more than the tail lies above: shares such as 1/3 do not add up
+    // exactly, and thresholds that are equally good differ in spread.
+    static constexpr double kSameShare = 1e-12;
+
+    static TailScratch& room(const OpenBox& open) { return static_cast<TailScratch&>(*open.scratch); }
+    // With confidence: the excess, `steep(rival)` times the spread of the trees added to the difference of both CVaR;
+    // and tau, raised by what rounding may add to a bound.
+    template <class Steep>
+    Excess excess_with_spread(LeafView leaves, std::span<std::int32_t> levels, std::int32_t guess, Steep steep) const;
+    double raised(double tau, double steep) const;
+    // Whether the sum over trees that stands for the criterion is broken at the projection, as it is itself.
+    bool pulls(const OpenBox& open, double tau) const;
     // The factor of a tree's values of the alternative in the box, against a rival.
     virtual double tilt(const OpenBox&, std::int32_t, std::int32_t) const { return 1.0; }
     // B(leaf) against rival r for each listed leaf: minus the rival's part.
     virtual void take_off(const OpenBox& open, std::int32_t r, std::vector<double>& numbers) const;
-    // Go through the reach of a box once; the functions below read ``open.listed``.
-    void list(OpenBox& open) const { open.reach.list(trees_, open.listed); }
+    // Go through the reach of a box once; the functions below read the listed leaves.
+    void list(OpenBox& open) const { open.reach.list(trees_, room(open).listed); }
     // The etas of a range that suit some context of the box, by one plan's table: at which at most the tail, and this
     // much more per tree, lies above, but not at the eta before. With luck they are not far from a guess. An empty
     // range where none suits.
@@ -201,7 +230,7 @@ protected:
         return settle(open, tau, possible(open, tau, range));
     }
     // The etas of a range that no rival rules out. The bound under each eta, the largest over the rivals, goes to
-    // ``open.joint``, the worst rival's to ``open.worst_sums``, and what each tree adds to that to ``open.parts``.
+    // ``open.joint``; the worst rival's, and what each tree adds to that, stay in the scratch.
     EtaRange possible(OpenBox& open, double tau, EtaRange range) const;
     // Take these etas for those of the box, and drop the leaves that they rule out; false where there is none.
     bool settle(OpenBox& open, double tau, EtaRange range) const;
@@ -224,5 +253,21 @@ private:
     std::vector<std::shared_ptr<const TailTable>> plans_;  // other criteria may share them
     std::vector<const double*> shown_;
 };
+
+template <class Steep>
+Criterion::Excess TailCriterion::excess_with_spread(LeafView leaves, std::span<std::int32_t> levels, std::int32_t guess,
+                                                    Steep steep) const {
+    std::vector<double> mine(leaves.size()), own(leaves.size());
+    const std::int32_t eta = alternative().best_eta(leaves, all_of(alternative()), kSameShare, guess);
+    for (std::size_t t = 0; t < mine.size(); ++t) mine[t] = alternative().value(leaves[t], eta);
+    Excess found{-kInfinity, 0, eta};
+    for (std::int32_t r = 0; r < rivals(); ++r) {
+        levels[r] = rival(r).best_eta(leaves, all_of(rival(r)), kSameShare, levels[r]);
+        for (std::size_t t = 0; t < own.size(); ++t) own[t] = mine[t] - rival(r).value(leaves[t], levels[r]);
+        const double over = with_spread(own, steep(r));
+        if (over > found.over) found = {over, r, eta};
+    }
+    return found;
+}
 
 }  // namespace whence

@@ -7,7 +7,9 @@ namespace whence {
 void OpenBox::fit(const Criterion& criterion) {
     trees = box.located().grid().trees_with(criterion.leaves());
     levels.resize(criterion.rivals());
-    for (auto* numbers : {&sums, &part, &joint, &row, &worst_sums}) numbers->resize(criterion.etas());
+    sums.resize(criterion.etas());
+    joint.resize(criterion.etas());
+    criterion.make_room(*this);
 }
 
 void OpenBox::judge(const Criterion& criterion, double tau) {

@@ -1,8 +1,9 @@
-// The box under way: what is known about it, and room to compute.
+// The box under way: what is known about it.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "forest/plausibility.hpp"
@@ -16,11 +17,39 @@ struct EtaRange {
 
     bool empty() const { return first > last; }
     std::int32_t size() const { return last - first + 1; }
+    bool operator==(const EtaRange&) const = default;
+    // Without the etas at both ends that are `out(eta)`.
+    template <class Out>
+    EtaRange without(Out out) const {
+        EtaRange left = *this;
+        while (!left.empty() && out(left.first)) ++left.first;
+        while (!left.empty() && out(left.last)) --left.last;
+        return left;
+    }
 };
 
 class Criterion;
 
-using PlansLeft = std::shared_ptr<const std::vector<std::int32_t>>;
+// What a box leaves possible of a set of plans, which its halves begin with.
+struct PossiblePlans {
+    // Of a network with too many routes for a list: how many leaves the box met, the row of their cheapest ways, the
+    // number of its tolls, and the arcs that its routes can take.
+    struct Routes {
+        std::size_t met;
+        std::int32_t ways, tolls;
+        std::vector<std::int32_t> arcs;
+    };
+
+    std::vector<std::int32_t> numbers;  // of plans in a list
+    std::vector<EtaRange> ranges;       // of quantities: of each product the breakpoints that can be best
+    std::optional<Routes> routes;
+};
+using PlansLeft = std::shared_ptr<const PossiblePlans>;  // all of them where there is none
+
+// Room in which a criterion computes, one for every box under way; see the criteria.
+struct Scratch {
+    virtual ~Scratch() = default;
+};
 
 struct OpenBox {
     explicit OpenBox(const Located& located)
@@ -29,7 +58,6 @@ struct OpenBox {
           cells(located.grid().columns()),
           here(located.grid().trees()),
           best(located.grid().trees()),
-          other(located.grid().trees()),
           gains(located.grid().trees()) {}
 
     // Make room for the criterion's rivals and etas.
@@ -46,6 +74,7 @@ struct OpenBox {
     EtaRange etas;
     std::int32_t link = -1;  // where its restrictions stand in the chain of the queue
     double key = 0.0;        // proved: nothing in the box is nearer
+    PlansLeft plans;
 
     // Its projection, the nearest cell to the start: distance, leaf of each tree, the rival that the alternative does
     // worst against there, whether it is an explanation, and whether it was excluded.
@@ -64,39 +93,21 @@ struct OpenBox {
     std::vector<std::int32_t> levels;  // of each rival, the threshold it is judged by
     std::int32_t eta_here = 0;         // the alternative's threshold there, where it has several
 
+    // Of each rival, the thresholds by which it is judged somewhere in the box; and whether these are what a box around
+    // this one has left, and not merely the one before.
+    std::vector<EtaRange> level_ranges;
+    bool ranges_known = false;
+
     // What the bound over the box has found: every tree's best leaf, how much better that is than the one at the
     // projection, what the sum of the best leaves leaves of tau, and the eta that it belongs to.
     Leaves best;
-    Leaves other;
     std::vector<double> gains;
     double slack = 0.0;
     std::int32_t eta = 0;
-    std::vector<double> prices;  // of each reached leaf, what it is worth under that eta, where the bound says so
+    std::vector<double> prices;       // of each reached leaf, what it is worth under that eta, where the bound says so
+    std::vector<double> sums, joint;  // of each eta: the sum over trees, and the largest one of all rivals
 
-    // For every eta: sums over trees, one tree's part of it, the largest sum of all rivals, the values of a leaf, and
-    // the sums against the worst rival.
-    std::vector<double> sums, part, joint, row, worst_sums;
-
-    // The reached leaves of the criterion's trees, what the worst rival takes off each of them, and of each tree the
-    // smallest value for every eta of a range.
-    ListedLeaves listed;
-    std::vector<double> taken_off, taken_off_others, parts;
-    std::vector<double>
-        at_level;  // what the worst rival costs in each, by its own threshold, where that is asked often
-    EtaRange parts_of;
-
-    // What stands for a criterion that is no sum over trees: of each rival and tree a factor, of each rival and leaf a
-    // number, and of each rival the thresholds by which it is judged somewhere in the box.
-    std::vector<std::vector<double>> tilts, rows;
-    std::vector<EtaRange> level_ranges;
-    bool ranges_known = false;  // whether these are what a box around this one has left, and not merely the one before
-    std::vector<double> low, high;  // room for a number a tree
-    std::vector<double> half_sums;  // for every eta, the sums with either half of the levels
-
-    // Of a set of plans, what is left of it in the box: numbers that only the criterion can read. All of it where there
-    // are none.
-    PlansLeft plans;
-    std::int32_t plan = -1;  // the plan that suits the box best, where it is one of a list
+    std::unique_ptr<Scratch> scratch;
 };
 
 }  // namespace whence

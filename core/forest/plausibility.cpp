@@ -2,7 +2,7 @@
 
 #include <stdexcept>
 
-#include "base/numbers.hpp"
+#include "forest/least_per_tree.hpp"
 #include "forest/open_box.hpp"
 
 namespace whence {
@@ -26,24 +26,13 @@ double Plausibility::short_by(const Leaves& leaves) const {
 }
 
 bool Plausibility::bound(OpenBox& open) const {
-    double total = 0.0;
-    for (std::int32_t t = first_; t < grid_->trees(); ++t) {
-        double least = kInfinity;
-        open.reach.each(t, [&](std::int32_t leaf) {
-            if (value(leaf) < least) {
-                least = value(leaf);
-                open.best[t] = leaf;
-            }
-        });
-        total += least;
-    }
+    const std::int32_t trees = grid_->trees();
+    const auto own = [&](std::int32_t, std::int32_t leaf) { return value(leaf); };
+    const double total = least_sum(open.reach, first_, trees, own, open.best);
     if (total > 0.0) return false;
     open.plausible_slack = -total;
-    for (std::int32_t t = first_; t < grid_->trees(); ++t) {
-        const double most = value(open.best[t]) - total;
-        open.reach.drop(t, [&](std::int32_t leaf) { return value(leaf) > most; });
-        open.gains[t] = value(open.here[t]) - value(open.best[t]);
-    }
+    drop_dear(open.reach, first_, trees, own, open.best, open.plausible_slack);
+    for (std::int32_t t = first_; t < trees; ++t) open.gains[t] = value(open.here[t]) - value(open.best[t]);
     return true;
 }
 

@@ -8,26 +8,6 @@
 
 namespace whence {
 
-void Reach::gather(const Box& box) {
-    std::fill(words_.begin(), words_.end(), 0);
-    const Node* nodes = grid_->nodes().data();
-    std::int32_t* stack = stack_.data();
-    for (const std::int32_t root : grid_->roots()) {
-        std::size_t size = 0;
-        stack[size++] = root;
-        while (size > 0) {
-            const Node& node = nodes[stack[--size]];
-            if (node.column < 0) {
-                mark(node.left);
-                continue;
-            }
-            const Interval& interval = box[node.column];
-            if (interval.low <= node.split) stack[size++] = node.left;
-            if (interval.high > node.split) stack[size++] = node.right;
-        }
-    }
-}
-
 // A step to the side of a split on which the projection does not lie leads as far away as that side is in the column.
 // What a column comes to is undone when the part of the tree behind the step has been visited.
 void Reach::gather_near(const Box& box, const Cells& cells, double room) {

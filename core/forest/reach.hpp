@@ -27,7 +27,6 @@ public:
         : located_(&located),
           grid_(&located.grid()),
           words_(grid_->words()),
-          stack_(grid_->nodes().size() / 2 + 2),
           low_(static_cast<std::size_t>(grid_->lanes())),
           high_(low_.size()),
           extra_(static_cast<std::size_t>(grid_->columns())) {}
@@ -35,10 +34,8 @@ public:
     const Located& located() const { return *located_; }
     std::int32_t trees() const { return grid_->trees(); }
 
-    // All leaves that hold an allowed cell of the box, whatever else was dropped before.
-    void gather(const Box& box);
-
-    // The same without the leaves that are `room` or more away from the projection `cells`.
+    // All leaves that hold an allowed cell of the box, whatever else was dropped before, but those that are `room` or
+    // more away from its projection `cells`.
     void gather_near(const Box& box, const Cells& cells, double room);
 
     // The same among the leaves of a box around this one.
@@ -99,7 +96,6 @@ private:
     const Located* located_;
     const Grid* grid_;
     std::vector<std::uint64_t> words_;
-    std::vector<std::int32_t> stack_;
     std::vector<Visit> visits_;
     std::vector<std::int16_t> low_, high_;  // those of a box, one number a lane
     std::vector<double> extra_;             // of each column: how far from the projection

@@ -15,11 +15,11 @@ namespace whence {
 // Those of tree t from first[t] on, and what the rival costs in each of them.
 struct ReachedLeaves {
     std::span<const std::int32_t> leaves;
-    std::span<const std::size_t> first;
+    std::span<const std::int32_t> first;
     std::span<const double> rival;
 
     std::size_t trees() const { return first.size() - 1; }
-    std::size_t of(std::size_t tree) const { return first[tree + 1] - first[tree]; }
+    std::size_t of(std::size_t tree) const { return static_cast<std::size_t>(first[tree + 1] - first[tree]); }
 };
 
 struct LeafSlots {
@@ -31,7 +31,7 @@ struct LeafSlots {
         from.push_back(0);
         for (std::size_t s = 0; tree.size() > 0 && s < reached.of(tree[0]); ++s) {
             for (std::size_t k = 0; k < tree.size() && reached.of(tree[k]) > s; ++k) {
-                const std::size_t i = reached.first[tree[k]] + s;
+                const std::size_t i = static_cast<std::size_t>(reached.first[tree[k]]) + s;
                 leaf.push_back(reached.leaves[i]);
                 rival.push_back(reached.rival[i]);
             }
