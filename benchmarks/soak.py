@@ -2,7 +2,7 @@
 
     python benchmarks/soak.py --cases 20000 --weights forest
     python benchmarks/soak.py --cases 5000 --weights knn --milp
-    python benchmarks/soak.py --cases 10000 --weights contexts
+    python benchmarks/soak.py --cases 10000 --weights drawn
     python benchmarks/soak.py --weights forest --seed 1348
     python benchmarks/soak.py --cases 20000 --weights sets
     python benchmarks/soak.py --cases 5000 --weights sure
@@ -12,10 +12,10 @@
     python benchmarks/soak.py --weights metrics --cases 3000
 
 Data have 0, 1 or 2 decimals, whole numbers, units from 1e-9 to 1e9, heavy ties, duplicates, categories, restrictions,
-contexts outside the history, both kinds and all risks (see ``tests/soaking.py``); "contexts" are questions with steps,
-scales, least changes, derived features and relations, alone and in pairs (``tests/context_cases.py``), "calendar" those
-with hours that go round, ordered levels and dates (``tests/calendar_soaking.py``). With ``--milp`` the integer program
-answers too, as a second judge. With ``--few`` few changes, menus and reasons are asked for (``tests/changing.py``).
+contexts outside the history, both kinds and all risks (see ``tests/soaking.py``); "drawn" are questions of every
+predictor and claim with steps, scales, relations, cycles, dates and so on, alone and in pairs
+(``tests/agreement/generator.py``). With ``--milp`` the integer program answers too, as a second judge.
+With ``--few`` few changes, menus and reasons are asked for (``tests/changing.py``).
 "adapters" are models of every other library (``tests/predictors.py``), "decision" decision-aware forests, "sure" sets
 of plans with standard errors (``tests/sure_soaking.py``). "metrics" are neighbours by other metrics, in units of their
 own or given fitted (``tests/metric_soaking.py``), "circles" those of numbers that go round
@@ -39,12 +39,13 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from tests import predictors
-from tests.calendar_soaking import calendar_disagreement, calendar_soaked
+from tests.agreement.generator import CLAIMS, OPTIONS, PREDICTORS, draw
+from tests.agreement.reference import TooMany
+from tests.agreement.reference import disagreement as drawn_disagreement
+from tests.agreement.test_agreement import PAIRS, REFUSED, UNKNOWN
 from tests.cases import Case
 from tests.changing import disagreement_about_sets, several_case
 from tests.circle_reference import circle_disagreement
-from tests.context_cases import TooMany, soaked
-from tests.context_cases import disagreement as contexts_disagreement
 from tests.forecast_cases import disagreement as forecasts_disagreement
 from tests.kernel_soaking import kernel_disagreement
 from tests.metric_soaking import metric_case, metric_disagreement
@@ -77,6 +78,18 @@ BLOCK = 50
 MILP_SECONDS = 20.0
 
 
+def drawn(seed: int) -> Any:
+    """Every predictor, claim and option in turn, alone and in pairs."""
+    known = [
+        (predictor, claim, options)
+        for options in ("", *OPTIONS, *PAIRS)
+        for predictor in PREDICTORS
+        for claim in CLAIMS
+        if not set(options) & set(REFUSED.get(predictor, "")) and not any((claim, one) in UNKNOWN for one in options)
+    ]
+    return draw(seed, *known[seed % len(known)])
+
+
 def judged(weights: str, seed: int, milp: bool) -> str | None:
     """What is wrong with the answers to the question of `seed`; empty where nothing is, None where nobody knows."""
     try:
@@ -98,9 +111,8 @@ def judged(weights: str, seed: int, milp: bool) -> str | None:
         kind, _, few = weights.partition(" ")
         if few:
             return disagreement_about_sets(MAKERS[kind](seed), **({"engine": "milp"} if milp else {}))
-        makers: dict[str, Callable[[int], Any]] = {"contexts": soaked, "calendar": calendar_soaked, **MAKERS}
-        judges = {"contexts": contexts_disagreement, "calendar": calendar_disagreement}
-        judge: Callable[..., str] = judges.get(weights, disagreement)
+        makers: dict[str, Callable[[int], Any]] = {"drawn": drawn, **MAKERS}
+        judge: Callable[..., str] = drawn_disagreement if weights == "drawn" else disagreement
         case: Any = makers[weights](seed)
         found = judge(case)
         if milp and not found:
@@ -157,7 +169,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
         "--weights",
-        choices=[*MAKERS, *ADAPTERS, *JUDGES, "adapters", "both", "calendar", "contexts"],
+        choices=[*MAKERS, *ADAPTERS, *JUDGES, "adapters", "both", "drawn"],
         default="both",
         help="what to ask about",
     )

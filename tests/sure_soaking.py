@@ -13,8 +13,8 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
+from tests.agreement.reference import TooMany
 from tests.asking import varied
-from tests.context_cases import TooMany
 from tests.oracle import MOST_CELLS
 from tests.search.holding import Cells, all_cells, excess, nearest_between
 from tests.set_soaking import SetCase, question_of

@@ -64,13 +64,13 @@ def test_what_a_predictor_does_not_know_is_refused(predictor: str) -> None:
 
 @pytest.mark.parametrize("options", PAIRS)
 def test_pairs_of_options_agree_with_every_context(options: str) -> None:
-    """What goes with forests and with neighbours alone goes together."""
+    """What goes with forests, grown for the decision or not, and with neighbours alone goes together."""
+    claims = ("relative", "set") if "k" in options else CLAIMS
     for seed in seeds(1, 6):
-        for predictor in ("forest", "neighbours"):
-            claim = CLAIMS[seed % 2 * 2] if "k" in options else CLAIMS[seed % len(CLAIMS)]
-            if set(options) & set(REFUSED.get(predictor, "")):
-                continue
-            compared(draw(seed, predictor, claim, options), f"draw({seed}, {predictor!r}, {claim!r}, {options!r})")
+        for predictor in ("forest", "decision", "neighbours"):
+            if not set(options) & set(REFUSED.get(predictor, "")):
+                claim = claims[(seed + PAIRS.index(options)) % len(claims)]
+                compared(draw(seed, predictor, claim, options), f"draw({seed}, {predictor!r}, {claim!r}, {options!r})")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Hours that go round, ordered levels and dates: both engines against brute force."""
+"""Numbers that go round: lines that never end, forecasts, limits; against brute force, see tests/agreement."""
 
 from __future__ import annotations
 
@@ -6,66 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestRegressor
-from tests import date_cases
-from tests.blocks import count, seeds
-from tests.calendar_cases import KINDS, MISSING_KINDS, calendar_case, disagreement
-from tests.context_cases import TooMany
 from tests.forests import paper_forest
 
 import whence as wh
 from whence.errors import InputError
-
-EACH, DATES = 4, count(12, 24)
-
-
-@pytest.mark.parametrize("kinds", [*KINDS, *MISSING_KINDS])
-def test_search_against_brute_force(kinds: str) -> None:
-    """The nearest context by the definition of the distance, alone and with rows, tables, steps, gaps, few changes."""
-    looked = 0
-    for seed in range(EACH):
-        case = calendar_case(seed, kinds)
-        try:
-            # The search knows relations or a limit on changes, one at a time.
-            wrong = disagreement(case)
-        except TooMany:
-            continue
-        assert not wrong, (kinds, seed, wrong)
-        looked += 1
-    assert looked >= EACH // 3
-
-
-@pytest.mark.parametrize("kinds", ["c", "o", "co", "cr", "ct", "cs", "cf", "of", "mr", "md", "cd"])
-def test_search_and_integer_program_agree(kinds: str) -> None:
-    """The integer program knows of no parts: it takes a circle as it is."""
-    for seed in seeds(1, 3):
-        case = calendar_case(1000 + seed, kinds)
-        found, solved = case.explain(), case.explain(engine="milp", time_limit=20.0)
-        assert found.status == solved.status, (kinds, seed)
-        assert found.distance == pytest.approx(solved.distance, rel=2e-6, abs=2e-6), (kinds, seed)
-
-
-def test_dates_against_every_day() -> None:
-    """Parts move together to a day that exists, in the years of the history or in the range that is given."""
-    for seed in range(DATES):
-        wrong = date_cases.disagreement(date_cases.date_case(seed))
-        assert not wrong, (seed, wrong)
-
-
-def test_dates_among_neighbours_against_every_day() -> None:
-    """The same for weekdays, holidays, years and days of the month where weights are those of neighbours."""
-    for seed in range(DATES // 4):
-        wrong = date_cases.disagreement(date_cases.date_case(seed, neighbours=True))
-        assert not wrong, (seed, wrong)
-
-
-def test_dates_by_the_integer_program() -> None:
-    """The same answers by the other engine."""
-    for seed in range(100, 106):
-        case = date_cases.date_case(seed)
-        found, solved = case.explain(), case.explain(engine="milp", time_limit=20.0)
-        assert (found.status, found.distance) == (solved.status, pytest.approx(solved.distance, rel=2e-6, abs=2e-6)), (
-            seed
-        )
 
 
 @pytest.mark.parametrize("whole", [False, True])
@@ -123,14 +67,6 @@ def test_limits_hold_round_the_circle() -> None:
     assert policy.explain(X.iloc[22], instead=plan, on_progress=lambda progress: False).status == "interrupted"
 
 
-def test_a_date_is_one_change() -> None:
-    """With one change left, the nearest context changes the date alone, whatever its parts, or something else."""
-    for seed in range(600, 608):
-        case = date_cases.date_case(seed)
-        alone = [case.explain(fixed=[name]).distance for name in ("heat", "date")]
-        assert case.explain(max_changes=1).distance == pytest.approx(min(alone), rel=1e-6, abs=1e-6), seed
-
-
 def test_going_round_is_a_change_even_to_the_end_of_the_line() -> None:
     """From 23 h to 0 h is one change, beside a switch and beside a number that is filled in."""
     rows = [(hour, switch, gap) for hour in range(24) for switch in (0, 1) for gap in (1.0, 9.0, np.nan)]
@@ -152,8 +88,10 @@ def test_going_round_is_a_change_even_to_the_end_of_the_line() -> None:
 
 
 def test_what_cannot_be_filled_in_is_refused() -> None:
-    """A missing number whose steps leave no value in its range: brute force, too, has nothing to fill in."""
-    case = calendar_case(5008, "ms")
+    """A missing number whose steps leave no value in its range."""
+    X = pd.DataFrame({"heat": [11.0, 13.0, np.nan, 19.0, 12.0, np.nan], "load": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]})
+    schema = wh.Schema({"heat": wh.Continuous(step=10)})
+    policy = wh.Policy(wh.Newsvendor(1, 3), paper_forest(3, 2, random_state=0, missing=True), schema=schema)
+    policy.fit(X, X[["load"]])
     with pytest.raises(InputError, match=r"Got 'heat', whose steps leave none\."):
-        case.explain()
-    assert disagreement(case) == ""
+        policy.explain({"heat": np.nan, "load": 2.0}, instead=[5.0], fill=["heat"])

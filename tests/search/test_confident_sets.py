@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 from tests import knn_reference
+from tests.agreement.reference import TooMany
 from tests.asking import varied
 from tests.blocks import seeds
-from tests.context_cases import TooMany
 from tests.knn_reference import _doubtful, risk_over
 from tests.search.test_neighbour_reliance import assert_distance
 from tests.search.test_neighbour_search import random_case

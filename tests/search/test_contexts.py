@@ -1,4 +1,4 @@
-"""Contexts that can exist: steps, scales, least changes, derived features and relations, against brute force."""
+"""Relations beside awkward data: those that change nothing, and those that rule out cells."""
 
 from __future__ import annotations
 
@@ -6,70 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.blocks import count, seeds
+from tests.blocks import seeds
 from tests.cases import Case
-from tests.context_cases import KINDS, ContextCase, TooMany, context_case, disagreement, faults, soaked
 from tests.oracle import nearest
 from tests.soaking import forest_case, neighbour_case
-
-EACH, EACH_KNN = count(6, 12), count(3, 6)
-
-
-def small_cases(kinds: str, count: int, weights: str = "forest", lattice: bool = False) -> list[ContextCase]:
-    return [context_case(seed, kinds, weights, lattice) for seed in range(count)]
-
-
-@pytest.mark.parametrize("kinds", KINDS)
-def test_forest_search_against_brute_force(kinds: str) -> None:
-    """The nearest context that can exist, found by trying every combination of values at which anything turns."""
-    looked = 0
-    for seed, case in enumerate(small_cases(kinds, EACH)):
-        try:
-            wrong = disagreement(case)
-        except TooMany:
-            continue
-        assert not wrong, (kinds, seed, wrong)
-        looked += 1
-    assert looked >= EACH // 3
-
-
-@pytest.mark.parametrize("engine", ["search", "milp"])
-def test_the_end_of_the_range_is_far_enough(engine: str) -> None:
-    """20.3 and 7.4 are 27.7, where the history ends, though their sum in binary is a little more."""
-    assert disagreement(soaked(2116), engine=engine) == ""
-
-
-@pytest.mark.parametrize("seed", [8_800_294, 8_801_225])
-def test_values_that_differ_in_the_last_digit_are_told_apart(seed: int) -> None:
-    """Today is a rounding error beside a value on the grid: such boxes of neighbours were split for ever."""
-    case = soaked(seed)
-    assert disagreement(case, node_limit=10_000) == ""
-
-
-@pytest.mark.parametrize("kinds", KINDS)
-def test_neighbour_search_against_brute_force(kinds: str) -> None:
-    """Numbers in steps, so that all contexts can be listed: among neighbours the nearest one that can exist."""
-    looked = 0
-    for seed, case in enumerate(small_cases(kinds, EACH_KNN, "knn", lattice=True)):
-        try:
-            wrong = disagreement(case)
-        except TooMany:
-            continue
-        assert not wrong, (kinds, seed, wrong)
-        looked += 1
-    assert looked >= EACH_KNN // 3
-
-
-@pytest.mark.parametrize("weights", ["forest", "knn"])
-@pytest.mark.parametrize("kinds", ["s", "u", "l", "d", "r", "t", "rt", "sl", "rs", "lr"])
-def test_search_and_integer_program_agree(weights: str, kinds: str) -> None:
-    """Both engines, which share no code, find the same distance, and contexts that can exist."""
-    for seed, case in enumerate(small_cases(kinds, count(2, 4), weights)):
-        found, solved = case.explain(), case.explain(engine="milp", time_limit=20.0)
-        assert found.status == solved.status, (kinds, seed)
-        assert found.distance == pytest.approx(solved.distance, rel=2e-6, abs=2e-6), (kinds, seed)
-        for why in (found, solved):
-            assert not faults(case, why.context), (kinds, seed)
 
 
 @pytest.mark.parametrize("block", seeds(1, 4))

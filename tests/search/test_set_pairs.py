@@ -9,7 +9,6 @@ import pytest
 from tests.asking import varied
 from tests.blocks import seeds
 from tests.cases import Case, cases
-from tests.context_cases import ContextCase, TooMany, context_case, disagreement
 from tests.search.holding import all_cells, excess
 from tests.search.test_confidence import WAYS, assert_nearest, scaled
 from tests.search.test_plausible import isolation, least_score, small
@@ -66,54 +65,6 @@ def test_confident_and_plausible_sets(block: int, monkeypatch: pytest.MonkeyPatc
             looked, found = looked + 1, found + (answer.point is not None)
     assert looked >= 12
     assert found >= 4
-
-
-def of_several(case: ContextCase, seed: int) -> ContextCase:
-    """The question of a case about some of its other plans."""
-    others = [j for j in range(case.policy.Y_.shape[1]) if j != case.decision]
-    return varied(case, among=tuple(others[: 1 + seed % len(others)]), listed=seed % 3 > 0)
-
-
-@pytest.mark.parametrize("weights", ["forest", "knn"])
-@pytest.mark.parametrize("kinds", ["d", "r", "t", "rt", "sr", "dl"])
-def test_sets_and_relations(kinds: str, weights: str) -> None:
-    """Some plan of several in contexts that can exist: linear rows, tables and what follows from others."""
-    check(kinds, weights, lambda case, seed: of_several(case, seed))
-
-
-@pytest.mark.parametrize("weights", ["forest", "knn"])
-@pytest.mark.parametrize("kinds", ["d", "r", "t", "rt", "sr", "lr"])
-def test_few_changes_and_relations(kinds: str, weights: str) -> None:
-    """At most so many changes, of which relations ask for more than one now and then."""
-    check(kinds, weights, lambda case, seed: varied(case, most=1 + seed % 3))
-
-
-@pytest.mark.parametrize("kinds", ["r", "rt"])
-def test_sets_few_changes_and_relations(kinds: str) -> None:
-    """All three together."""
-    check(kinds, "forest", lambda case, seed: varied(of_several(case, seed), most=1 + seed % 3))
-
-
-@pytest.mark.parametrize("kinds", ["r", "t", "d"])
-def test_the_integer_program_keeps_both(kinds: str) -> None:
-    """A second judge for sets, few changes and relations, which shares nothing with the search."""
-    check(kinds, "forest", lambda case, seed: varied(of_several(case, 1), most=2), 5, engine="milp")
-
-
-def check(kinds: str, weights: str, asked: Any, count: int = 14, **how: Any) -> None:
-    """Answers are those of brute force, in a third of the cases at least."""
-    looked = 0
-    for seed in range(count):
-        case = asked(context_case(seed, kinds, weights, lattice=weights == "knn"), seed)
-        if how and (case.policy.risk_.tail is not None or not case.listed):
-            continue
-        try:
-            wrong = disagreement(case, **how)
-        except TooMany:
-            continue
-        assert not wrong, (kinds, weights, seed, wrong)
-        looked += 1
-    assert looked >= count // 3
 
 
 @pytest.mark.parametrize("block", seeds(2, 6))
