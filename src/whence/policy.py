@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from whence.questions.comparison import Comparison
     from whence.questions.front import Front
     from whence.questions.menu import Menu
+    from whence.questions.prices import Prices
     from whence.questions.reasons import Reasons
 
 __all__ = ["Decision", "Policy", "load"]
@@ -391,6 +392,72 @@ class Policy(Decider):
 
         self._history()
         return compare(self, before, after, tolerance, time_limit, on_progress)
+
+    def prices(
+        self,
+        context: Any,
+        instead: Any,
+        *,
+        kind: Kind = "absolute",
+        fixed: Collection[str] = (),
+        bounds: Mapping[str, Any] | None = None,
+        weights: Mapping[str, float] | None = None,
+        common: bool = True,
+        time_limit: float | None = None,
+    ) -> Prices:
+        """Return the nearest prices at which `instead` would be the best plan in the context as it is, proved.
+
+        Nearest is the least sum of relative changes, such as 0.5 for one price that rises by half. Prices are looked
+        for between a hundredth and a hundred times today's.
+
+        Parameters
+        ----------
+        context, instead : context, plan
+            As in :meth:`explain`. The plan may break limits that are parameters, such as a budget.
+        kind : {"absolute", "relative"}
+            Whether `instead` must be the best plan at the other prices, or cost no more than today's decision.
+        fixed : collection of str
+            Parameters that stay, or kinds of them: "holding", "backorder" and "budget" of a newsvendor,
+            "production_cost", "spot_cost" and "shipping_cost" of a shipment, the names of edges or streets, "cost" and
+            "limit" of a linear problem, or what a problem of your own declares.
+        bounds : mapping, optional
+            Parameter, or kind of parameter, to (low, high).
+        weights : mapping, optional
+            Parameter, or kind, to what its relative change counts; 1 where left out.
+        common : bool
+            Whether prices of a kind change by one factor for all products, and edges of a named street together.
+        time_limit : float, optional
+            Seconds after which to stop with the best found so far and a bound.
+
+        Returns
+        -------
+        Prices
+
+        Examples
+        --------
+        >>> import numpy as np, whence as wh
+        >>> X = np.random.default_rng(0).random((80, 3))
+        >>> policy = wh.Policy(wh.Newsvendor(1, 3), wh.KNNWeights(20)).fit(X, 10 + 20 * X[:, :1])
+        >>> policy.prices([0.5, 0.5, 0.5], instead=[21.0], fixed=["holding"]).status
+        'optimal'
+        """
+        self._history()
+        self._check_known(context)
+        from whence.questions.prices import ask_prices
+
+        found = ask_prices(
+            self,
+            context,
+            instead,
+            kind=kind,
+            fixed=fixed,
+            bounds=bounds,
+            weights=weights,
+            common=common,
+            time_limit=time_limit,
+        )
+        tell_outside(self.schema_, self.schema_.row(context))
+        return found
 
     # ---- in files --------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import re
 from abc import ABC, abstractmethod
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from whence._core import LeastCosts
     from whence.problems.linear import Polytope
     from whence.problems.plan_sets import PlanSet
+    from whence.problems.pricing import Priced
 
 __all__ = ["DecisionProblem", "check_outcomes", "check_samples", "cost_unit_of"]
 
@@ -254,6 +256,34 @@ class DecisionProblem(ABC):
         Explanations of a policy that forecasts (:class:`~whence.ForecastWeights`) need it.
         """
         return None
+
+    # ---- prices -----------------------------------------------------------------------------------------------------
+
+    def parameters(self) -> Mapping[str, float]:
+        """The cost parameters by their names, in which costs must be linear; none unless a problem declares them.
+
+        With them a problem of your own can be asked at which prices a plan would be right
+        (:meth:`whence.Policy.prices`).
+        """
+        return {}
+
+    def with_parameters(self, values: Mapping[str, float]) -> DecisionProblem:
+        """The problem with other values of its :meth:`parameters`: a copy whose attributes of these names are set."""
+        other = copy.copy(self)
+        for name, value in values.items():
+            if not hasattr(other, name):
+                raise InputError(
+                    f"{type(self).__name__} must define 'with_parameters', or have an attribute for every one of its "
+                    f"'parameters'. Got none for {name!r}."
+                )
+            setattr(other, name, value)
+        return other
+
+    def priced(self, Y: Floats, weights: Floats, outcomes: Sequence[str], common: bool) -> Priced:
+        """The problem in one context as a function of its prices; `common`: one factor for prices of a kind."""
+        from whence.problems.pricing import Priced, declared
+
+        return Priced(self, Y, weights, declared(self), outcomes)
 
     # ---- decision-aware forests -----------------------------------------------------------------------------------
 

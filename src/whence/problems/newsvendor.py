@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +20,9 @@ from whence.problems.quantity_sets import Quantities
 from whence.risk import CVaR, Risk, known_tail
 from whence.util.aliases import Floats
 from whence.util.linear_program import LinearProgram, minimise, with_tail
+
+if TYPE_CHECKING:
+    from whence.problems.priced_problems import PricedNewsvendor
 
 __all__ = ["Newsvendor", "least_cvar", "least_cvar_between"]
 
@@ -311,6 +314,12 @@ class Newsvendor(BaseEstimator, DecisionProblem, Quantities):  # type: ignore[mi
                 multipliers.append(_multiplier(rows, holding, backorder, budget))
         known = np.unique(multipliers)
         return StockCosts(demands, holding.copy(), backorder.copy(), known, budget if known.size > 1 else 0.0)
+
+    def priced(self, Y: Floats, weights: Floats, outcomes: Sequence[str], common: bool) -> PricedNewsvendor:
+        """The newsvendor as a function of holding and backorder costs and of the budget."""
+        from whence.problems.priced_problems import PricedNewsvendor
+
+        return PricedNewsvendor(self, Y, weights, outcomes, common)
 
     def quantities(self, columns: int) -> int:
         """How many quantities a plan holds where outcomes have this many columns."""

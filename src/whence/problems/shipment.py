@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
@@ -21,6 +21,9 @@ from whence.risk import Risk, known_tail
 from whence.util.aliases import Floats
 from whence.util.json import finite
 from whence.util.linear_program import LinearProgram, minimise, with_tail
+
+if TYPE_CHECKING:
+    from whence.problems.priced_problems import PricedShipment
 
 __all__ = ["Shipment", "first_stage", "recourse_costs"]
 
@@ -121,6 +124,12 @@ class Shipment(BaseEstimator, DecisionProblem, Quantities):  # type: ignore[misc
         rates = ship / money, spot / money, production / money
         plan = program.first_stage(*rates, y / units, w, tail, (low / units, upper / units)) * units
         return np.clip(plan, low, upper)
+
+    def priced(self, Y: Floats, weights: Floats, outcomes: Sequence[str], common: bool) -> PricedShipment:
+        """The shipment as a function of production, spot and shipping costs."""
+        from whence.problems.priced_problems import PricedShipment
+
+        return PricedShipment(self, Y, weights, outcomes)
 
     def outcome_columns(self) -> int:
         """One column per location."""

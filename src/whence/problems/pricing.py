@@ -1,0 +1,229 @@
+"""A problem as a function of its prices: which parameters its costs have, and how costs follow them in one context."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from whence.errors import InputError
+from whence.util.aliases import Floats
+from whence.util.json import finite
+
+if TYPE_CHECKING:
+    from whence.problems.base import DecisionProblem
+    from whence.risk import Risk
+
+__all__ = ["REACH", "Conditions", "Limit", "Moved", "Parameter", "Priced", "Terms", "declared", "reach_of"]
+
+#: Prices are looked for between today's over this and today's times this.
+REACH = 100.0
+#: Costs that differ by less than this share of the largest one follow a line.
+STRAIGHT = 1e-7
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A price, or another number that costs depend on."""
+
+    name: str
+    #: What it is one of, such as "backorder": a name for all of them together.
+    group: str
+    value: float
+    #: What a change is measured by: a change by this much counts 1.
+    scale: float
+    low: float
+    high: float
+    #: How a sentence begins that says what it costs, such as "a unit short".
+    words: str
+    verb: str = "cost"
+    #: What it stands for where it is one factor for several prices: their names and values today.
+    members: tuple[tuple[str, float], ...] = ()
+    #: Whether it carries the unit of the costs.
+    money: bool = True
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A budget or a capacity: what it is today, and what it would have to be for the plan."""
+
+    name: str
+    group: str
+    value: float
+    scale: float
+    words: str
+    to: float
+    #: Whether the plan is not even feasible without the change.
+    needed: bool
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a plan costs as a linear function of the values of the parameters, by past observation.
+
+    Observation i costs ``base[i] + slopes[i] @ values``, and besides, whatever comes, ``shift @ values``.
+    """
+
+    base: Floats
+    shift: Floats
+    slopes: Floats | None = None
+
+    def costs(self, values: Floats) -> Floats:
+        """Costs by observation at these values."""
+        found = self.base + float(self.shift @ values)
+        return found if self.slopes is None else found + self.slopes @ values
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """What makes a plan the best: ``row_lower <= matrix @ (values, further) <= row_upper``.
+
+    The further variables, such as multipliers, lie between `lower` and `upper`.
+    """
+
+    matrix: Any
+    row_lower: Floats
+    row_upper: Floats
+    lower: Floats
+    upper: Floats
+
+
+@dataclass(frozen=True)
+class Moved:
+    """Limits that are moved, and what that counts."""
+
+    limits: tuple[Limit, ...] = ()
+    distance: float = 0.0
+
+
+class Priced:
+    """A problem, and the outcomes and weights of one context, as a function of the parameters of its costs.
+
+    This one is for problems that declare ``parameters()``, in which their costs are linear.
+    """
+
+    def __init__(
+        self,
+        problem: DecisionProblem,
+        Y: Floats,
+        weights: Floats,
+        parameters: Sequence[Parameter],
+        names: Sequence[str],
+    ) -> None:
+        speaking = np.flatnonzero(weights)
+        self.problem = problem
+        self.Y: Floats = np.ascontiguousarray(Y[speaking])
+        self.weights: Floats = weights[speaking] / weights[speaking].sum()
+        self.parameters = tuple(parameters)
+        self.names = list(names)
+
+    @property
+    def values(self) -> Floats:
+        """Today's values."""
+        return np.array([one.value for one in self.parameters])
+
+    #: Whether costs follow straight lines: otherwise `above` and `below` only bound them.
+    straight = True
+
+    def at(self, values: Floats, moved: Moved | None = None) -> tuple[DecisionProblem, Floats]:
+        """The problem and the outcomes at these values."""
+        given = {one.name: float(value) for one, value in zip(self.parameters, values, strict=True)}
+        return self.problem.with_parameters(given), self.Y
+
+    def solve(self, values: Floats, risk: Risk, moved: Moved | None = None) -> Any:
+        """The best plan at these values, by the problem's own solve."""
+        problem, outcomes = self.at(values, moved)
+        return problem.solve(outcomes, self.weights, risk)
+
+    def costs(self, plan: Any, values: Floats) -> Floats:
+        """What a plan costs at these values, by observation."""
+        problem, outcomes = self.at(values)
+        return np.asarray(problem.costs(plan, outcomes), dtype=np.float64)
+
+    def above(self, plan: Any, values: Floats) -> Terms:
+        """Lines that are nowhere below the costs of a plan, and meet them at these values."""
+        return self.lines(plan)
+
+    def below(self, plan: Any, low: Floats, high: Floats) -> Terms:
+        """Lines that are nowhere above the costs of a plan, where values lie between `low` and `high`."""
+        return self.lines(plan)
+
+    def lines(self, plan: Any) -> Terms:
+        """The costs of a plan, which are linear in the parameters."""
+        today = self.values
+        here = self.costs(plan, today)
+        slopes = np.empty((here.size, today.size))
+        for j, one in enumerate(self.parameters):
+            step = today.copy()
+            step[j] += one.scale
+            slopes[:, j] = (self.costs(plan, step) - here) / one.scale
+        # What every observation pays alike is paid whatever comes.
+        alike = np.ptp(slopes, axis=0) <= STRAIGHT * np.abs(slopes).max(axis=0, initial=0.0)
+        shift = np.where(alike, slopes.mean(axis=0), 0.0)
+        base = here - slopes @ today
+        slopes = np.where(alike, 0.0, slopes)
+        terms = Terms(base, shift, None if alike.all() else slopes)
+        elsewhere = today + np.array([one.scale for one in self.parameters]) * (
+            0.5 + 0.25 * np.cos(np.arange(today.size))
+        )
+        there = self.costs(plan, elsewhere)
+        if np.abs(there - terms.costs(elsewhere)).max() > STRAIGHT * max(1e-300, float(np.abs(there).max())):
+            raise InputError(
+                f"The costs of {type(self.problem).__name__} must be linear in its 'parameters'. Got others."
+            )
+        return terms
+
+    def conditions(self, plan: Any, risk: Risk, moved: Moved) -> Conditions | None:
+        """What makes a plan the best, where that is known as linear rows; otherwise None."""
+        return None
+
+    def limits(self, plan: Any) -> list[Limit]:
+        """Budgets and capacities that would touch the plan if they were moved; those that it breaks are needed."""
+        return []
+
+    def unlimited(self) -> DecisionProblem:
+        """The problem without the limits that may be moved."""
+        return self.problem
+
+    def changed(self, values: Floats) -> Iterator[tuple[str, float, float]]:
+        """The prices that are not today's: name, from and to."""
+        for one, value in zip(self.parameters, values, strict=True):
+            if abs(value - one.value) > 1e-9 * max(one.scale, 1e-300):
+                if one.members:
+                    yield from ((name, today, today * value / one.value) for name, today in one.members)
+                else:
+                    yield one.name, one.value, float(value)
+
+
+def reach_of(value: float, scale: float) -> tuple[float, float]:
+    """Where a price is looked for: between a hundredth and a hundred times today's, on its side of zero."""
+    if value > 0.0:
+        return value / REACH, value * REACH
+    if value < 0.0:
+        return value * REACH, value / REACH
+    return 0.0, scale * REACH
+
+
+def declared(problem: DecisionProblem) -> list[Parameter]:
+    """What a problem declares in ``parameters()``; an InputError where that is nothing, or no numbers."""
+    kind = type(problem).__name__
+    given = problem.parameters()
+    if not isinstance(given, Mapping) or not given:
+        raise InputError(
+            f"{kind} must declare 'parameters()', a dict from the names of its cost parameters to their values, to be "
+            f"asked for prices. Got {given!r} instead."
+        )
+    found = []
+    values = {str(name): finite(value) for name, value in given.items()}
+    for name, value in values.items():
+        if value is None:
+            raise InputError(f"'parameters()' of {kind} must hold finite numbers. Got {given[name]!r} for {name!r}.")
+    usual = float(np.mean([abs(value) for value in values.values() if value])) if any(values.values()) else 1.0
+    for name, value in values.items():
+        assert value is not None
+        scale = abs(value) or usual
+        low, high = reach_of(value, scale)
+        found.append(Parameter(name, name, value, scale, low, high, name, "were", money=False))
+    return found

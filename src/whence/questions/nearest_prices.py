@@ -1,0 +1,541 @@
+"""The nearest prices at which a plan is the best, or better than another one, proved.
+
+Under expected cost, and for prices that are paid whatever comes, the cost of every plan is linear in the prices: the
+nearest ones solve a linear program, whose rows are the plan against others that the problem's own solve finds to be
+better, or the problem's optimality conditions where these are linear themselves. Where the costs of a rival bend in the
+prices (CVaR, recourse), lines above them bound every box of prices, and boxes are split until both meet.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from itertools import combinations, count, product
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from whence.errors import SolverError
+from whence.problems.pricing import REACH, Limit, Moved, Priced, Terms
+from whence.questions.price_segments import Segment
+from whence.risk import Risk, known_tail, tail_flow
+from whence.util import linear_program as highs
+from whence.util.aliases import Floats
+from whence.util.linear_program import LinearProgram, OutOfTime, until
+
+__all__ = ["FoundPrices", "PricesQuestion", "best_gap", "nearest_prices"]
+
+#: Distances that differ by less are the same.
+NEAR = 1e-6
+#: Tries to find good prices near those at which a box is bounded.
+TRIES = 4
+
+
+@dataclass(frozen=True)
+class PricesQuestion:
+    """A plan, a rival (None: all other plans), and where prices are looked for, in changes that count 1."""
+
+    priced: Priced
+    plan: Any
+    rival: Any
+    risk: Risk
+    #: What a change of each parameter counts, and how far it may go either way.
+    weight: Floats
+    low: Floats
+    high: Floats
+    tau: float
+    #: Limits that may be moved, and what moving each of them counts.
+    limits: tuple[Limit, ...] = ()
+    limit_weights: tuple[float, ...] = ()
+    deadline: float = math.inf
+
+    def counted(self, needed: bool = False) -> float:
+        """What moving all limits counts, or those that the plan breaks."""
+        pairs = zip(self.limits, self.limit_weights, strict=True)
+        return sum(_moving(one, weight) for one, weight in pairs if one.needed or not needed)
+
+    def choices(self, needed: Moved) -> Iterator[Moved]:
+        """Every choice of limits with those that are needed, nearest first."""
+        pairs = zip(self.limits, self.limit_weights, strict=True)
+        further = sorted(((_moving(one, weight), one) for one, weight in pairs if not one.needed), key=lambda p: p[0])
+        yield needed
+        # By their sums: the next ones of a choice replace its last limit by the next, or take the next besides.
+        queue: list[tuple[float, tuple[int, ...]]] = [(further[0][0], (0,))] if further else []
+        while queue:
+            total, chosen = heapq.heappop(queue)
+            yield Moved((*needed.limits, *(further[i][1] for i in chosen)), needed.distance + total)
+            following = chosen[-1] + 1
+            if following < len(further):
+                heapq.heappush(queue, (total + further[following][0], (*chosen, following)))
+                swapped = total - further[chosen[-1]][0] + further[following][0]
+                heapq.heappush(queue, (swapped, (*chosen[:-1], following)))
+
+    def values(self, x: Floats) -> Floats:
+        """The values of the parameters at changes `x`."""
+        return self.priced.values + self.scale * x
+
+    @property
+    def scale(self) -> Floats:
+        """By how much a parameter changes where it changes by 1."""
+        return np.array([one.scale for one in self.priced.parameters])
+
+
+@dataclass(frozen=True)
+class FoundPrices:
+    """How the search ended: "optimal", "none" or "time_limit", with the nearest prices found and the proved bound."""
+
+    status: str
+    x: Floats | None
+    moved: Moved
+    distance: float
+    bound: float
+    #: Plans that were better where the plan was tried.
+    rivals: tuple[Any, ...] = ()
+    solves: int = 0
+    boxes: int = 0
+
+    def with_limits(self) -> FoundPrices:
+        """The same, with what moving limits counts."""
+        return replace(self, distance=self.distance + self.moved.distance, bound=self.bound + self.moved.distance)
+
+
+def _moving(limit: Limit, weight: float) -> float:
+    return weight * abs(limit.to - limit.value) / limit.scale
+
+
+def best_gap(question: PricesQuestion, x: Floats, moved: Moved) -> tuple[float, Any]:
+    """By how much the plan costs more than its rival, or than the best plan, at changes `x`; and that plan."""
+    priced, values = question.priced, question.values(x)
+    rival = question.rival
+    if rival is None:
+        with until(question.deadline):
+            rival = priced.solve(values, question.risk, moved)
+    own, other = (question.risk.of(priced.costs(plan, values), priced.weights) for plan in (question.plan, rival))
+    return own - other, rival
+
+
+def nearest_prices(question: PricesQuestion) -> FoundPrices:
+    """The nearest prices, over all choices of limits to be moved."""
+    needed = Moved(tuple(one for one in question.limits if one.needed), question.counted(needed=True))
+    every = Moved(question.limits, question.counted())
+    if len(needed.limits) == len(every.limits):
+        return _Search(question, needed, math.inf).run().with_limits()
+    # Limits that are moved can only help: with all of them moved, prices need not change more than with fewer.
+    most = _Search(question, every, math.inf).run()
+    if most.x is None:
+        return most.with_limits()
+    best, rivals, solves, boxes = most.with_limits(), list(most.rivals), most.solves, most.boxes
+    proved = most.status == "optimal"
+    bound = most.bound + needed.distance
+    for moved in question.choices(needed):
+        if moved.distance + most.bound >= best.distance - NEAR or not proved:
+            break
+        found = _Search(question, moved, best.distance - moved.distance).run()
+        solves, boxes = solves + found.solves, boxes + found.boxes
+        rivals += found.rivals
+        proved = found.status != "time_limit"
+        bound = most.bound + moved.distance
+        if found.x is not None:
+            best = found.with_limits()
+    bound = best.distance if proved else min(bound, best.distance)
+    status = "optimal" if proved else "time_limit"
+    return replace(best, status=status, bound=bound, rivals=tuple(rivals), solves=solves, boxes=boxes)
+
+
+@dataclass
+class _Box:
+    low: Floats
+    high: Floats
+
+
+@dataclass
+class _Row:
+    """``slope @ x + constant <= tau`` for all prices of a box."""
+
+    slope: Floats
+    constant: float
+
+
+@dataclass
+class _Search:
+    """The search for one choice of limits; distances do not count them."""
+
+    question: PricesQuestion
+    moved: Moved
+    #: What is at least as far need not be found.
+    reached: float
+    rivals: list[Any] = field(default_factory=list)
+    #: Lines above the costs of a rival, and tails of the plan, that rows are made of.
+    lines: list[Terms] = field(default_factory=list)
+    tails: list[Floats] = field(default_factory=list)
+    best: Floats | None = None
+    distance: float = math.inf
+    solves: int = 0
+    boxes: int = 0
+
+    def run(self) -> FoundPrices:
+        """Search until the nearest prices are proved, there are none, or the time is up."""
+        self.distance = self.reached
+        try:
+            bound = self._direct() if self.question.rival is None else None
+            if bound is None:
+                bound = self._segments()
+            if bound is None:
+                bound = self._boxes()
+            status = "optimal" if self.best is not None else "none"
+        except OutOfTime:
+            bound, status = self.open_bound, "time_limit"
+        distance = self.distance if self.best is not None else math.inf
+        return FoundPrices(status, self.best, self.moved, distance, bound, tuple(self.rivals), self.solves, self.boxes)
+
+    #: What is proved of everything that was not looked at.
+    open_bound: float = 0.0
+
+    # ---- optimality conditions that are linear ------------------------------------------------------------------
+
+    def _direct(self) -> float | None:
+        """The bound where the problem knows linear conditions; None where it does not, or rounding spoils them."""
+        asked = self.question
+        conditions = asked.priced.conditions(asked.plan, asked.risk, self.moved)
+        if conditions is None:
+            return None
+        size = asked.low.size
+        matrix = sparse.csr_array(conditions.matrix)
+        prices, further = matrix[:, :size], matrix[:, size:]
+        constant = prices @ asked.priced.values
+        prices = prices @ sparse.diags_array(asked.scale)
+        largest = np.maximum(abs(prices).max(axis=1).toarray().ravel() if prices.shape[1] else 0.0, 1e-300)
+        scale = sparse.diags_array(1.0 / np.where(largest > 1e-200, largest, 1.0))
+        box = _Box(asked.low, asked.high)
+        found = self._program(
+            box,
+            scale @ sparse.hstack([prices, further], format="csr"),
+            scale @ (conditions.row_lower - constant),
+            scale @ (conditions.row_upper - constant),
+            (conditions.lower, conditions.upper),
+        )
+        if found is None:
+            return math.inf
+        x, distance = found
+        gap, rival = self._gap(x)
+        if gap > asked.tau:
+            self.rivals.append(rival)
+            return None
+        if distance < self.distance:
+            self.best, self.distance = x, distance
+        return distance
+
+    # ---- a single price, or the ratio of two --------------------------------------------------------------------
+
+    def _segments(self) -> float | None:
+        """The bound where prices that may change lie on a line, or where only the ratio of two of them counts."""
+        asked, free = self.question, np.flatnonzero(self.question.high > self.question.low)
+        tail = self._tail
+        if tail is None or not asked.priced.straight or free.size not in (1, 2):
+            return None
+        own = asked.priced.lines(asked.plan)
+        if own.slopes is None:
+            return None
+        if free.size == 2:
+            others = np.delete(asked.priced.values, free)
+            if others.any() or own.base.any() or own.shift.any() or (asked.values(asked.low)[free] <= 0.0).any():
+                return None
+        ends = [asked.low, asked.high]
+        if free.size == 2:
+            ends = [np.where(np.arange(asked.low.size) == j, asked.low, asked.high) for j in free]
+            ends = [np.where(np.isin(np.arange(asked.low.size), free), end, 0.0) for end in ends]
+        for end in ends:
+            segment = Segment(
+                asked.priced.values,
+                asked.values(end),
+                own,
+                asked.priced.weights,
+                tail,
+                asked.tau / (REACH if free.size == 2 else 1.0),
+                lambda values: self._gap((values - asked.priced.values) / asked.scale),
+                asked.priced.lines,
+            )
+            found = segment.first(self._check_time)
+            if found is None:
+                continue
+            x = (segment.at(found) - asked.priced.values) / asked.scale
+            for place in [x] if free.size == 1 else self._same_ratio(x, free):
+                distance = float(asked.weight @ np.abs(place))
+                if distance < self.distance - NEAR and self._gap(place)[0] <= asked.tau:
+                    self.best, self.distance = place, distance
+        return self.distance
+
+    def _same_ratio(self, x: Floats, free: Any) -> Iterator[Floats]:
+        """The nearest changes in which two prices have the ratio that they have at `x`: one of them is at an end."""
+        asked = self.question
+        there = asked.values(x)[free]
+        for j in range(2):
+            for stays in (0.0, asked.low[free[j]], asked.high[free[j]]):
+                place = np.zeros(x.size)
+                place[free[j]] = stays
+                value = asked.values(place)[free[j]] * there[1 - j] / there[j]
+                other = free[1 - j]
+                place[other] = (value - asked.priced.values[other]) / asked.scale[other]
+                slack = NEAR * np.maximum(1.0, asked.high[other] - asked.low[other])
+                if asked.low[other] - slack <= place[other] <= asked.high[other] + slack:
+                    yield np.clip(place, asked.low, asked.high)
+
+    def _check_time(self) -> None:
+        if time.perf_counter() > self.question.deadline:
+            raise OutOfTime("The time limit passed before the nearest prices were proved.")
+
+    # ---- boxes of prices ----------------------------------------------------------------------------------------
+
+    def _boxes(self) -> float:
+        asked = self.question
+        order = count()
+        queue = [(0.0, next(order), _Box(asked.low.copy(), asked.high.copy()))]
+        while queue:
+            bound, _, box = queue[0]
+            self.open_bound = min(bound, self.distance)
+            if bound >= self.distance - NEAR:
+                break
+            self._check_time()
+            heapq.heappop(queue)
+            self.boxes += 1
+            for bound, part in self._bounded(box):
+                heapq.heappush(queue, (bound, next(order), part))
+        return self.distance
+
+    def _bounded(self, box: _Box) -> Iterator[tuple[float, _Box]]:
+        """Settle a box, or split it where its bound is known and does not settle it."""
+        asked = self.question
+        rows = self._rows(box)
+        while True:
+            found = self._nearest(box, rows)
+            if found is None or found[1] >= self.distance - NEAR:
+                return
+            x, distance = found
+            gap, rival = self._gap(x)
+            if gap <= asked.tau:
+                self.best, self.distance = x, distance
+                return
+            self._learn(x, rival)
+            if not asked.priced.straight or self._bends:
+                self._try(x, box)
+                if distance >= self.distance - NEAR:
+                    return
+            fresh = self._rows(box)
+            if max(row.slope @ x + row.constant for row in fresh) <= 0.75 * asked.tau:
+                yield from ((distance, part) for part in self._split(box, x))
+                return
+            rows = fresh
+
+    def _split(self, box: _Box, x: Floats) -> list[_Box]:
+        width = box.high - box.low
+        j = int((width * self._spread()).argmax())
+        at = float(np.clip(x[j], box.low[j] + 0.2 * width[j], box.high[j] - 0.2 * width[j]))
+        lower, upper = _Box(box.low, box.high.copy()), _Box(box.low.copy(), box.high)
+        lower.high[j] = upper.low[j] = at
+        return [lower, upper]
+
+    def _spread(self) -> Floats:
+        """How much each price bends the costs of the last rival."""
+        asked, terms = self.question, self.lines[-1]
+        slopes = np.zeros((1, asked.low.size)) if terms.slopes is None else terms.slopes
+        spread: Floats = asked.scale * (slopes.max(axis=0) - slopes.min(axis=0)) + 1e-12
+        return spread
+
+    # ---- rows ---------------------------------------------------------------------------------------------------
+
+    @property
+    def _tail(self) -> float | None:
+        return known_tail(self.question.risk, "prices")
+
+    @property
+    def _bends(self) -> bool:
+        """Whether what rivals cost is no line, as a tail of costs whose prices come with what happens."""
+        return self._tail is not None and any(terms.slopes is not None for terms in self.lines)
+
+    def _gap(self, x: Floats) -> tuple[float, Any]:
+        self.solves += 1
+        return best_gap(self.question, x, self.moved)
+
+    def _learn(self, x: Floats, rival: Any) -> None:
+        """Keep a rival that is better at `x`, and the tail of the plan there."""
+        asked = self.question
+        values = asked.values(x)
+        terms = asked.priced.above(rival, values)
+        if not any(_same(terms, known) for known in self.lines):
+            self.rivals.append(rival)
+            self.lines.append(terms)
+        tail = self._worst(asked.priced.costs(asked.plan, values))
+        if not any(np.array_equal(tail, known) for known in self.tails):
+            self.tails.append(tail)
+
+    def _worst(self, costs: Floats) -> Floats:
+        """The distribution of the tail of these costs."""
+        weights, tail = self.question.priced.weights, self._tail
+        if tail is None:
+            return weights
+        order = np.argsort(-costs, kind="stable")
+        found: Floats = np.empty_like(weights)
+        found[order] = tail_flow(weights[order], tail) / tail
+        return found
+
+    def _line(self, terms: Terms, tail: Floats) -> _Row:
+        """The mean of lines under a distribution, as a function of changes."""
+        asked = self.question
+        slope = terms.shift if terms.slopes is None else terms.shift + tail @ terms.slopes
+        constant = float(tail @ terms.base) + float(slope @ asked.priced.values)
+        return _Row(slope * asked.scale, constant)
+
+    def _rows(self, box: _Box) -> list[_Row]:
+        """Every tail of the plan against lines above every rival, in a box."""
+        asked = self.question
+        if not self.lines:
+            return []
+        below = asked.priced.below(asked.plan, *sorted_box(asked.values(box.low), asked.values(box.high)))
+        own = [self._line(below, tail) for tail in self.tails]
+        return [
+            _Row(one.slope - over.slope, one.constant - over.constant)
+            for terms in self.lines
+            for over in self._above(terms, box)
+            for one in own
+        ]
+
+    def _above(self, terms: Terms, box: _Box) -> list[_Row]:
+        """Planes that are nowhere in a box below the risk of these lines."""
+        tail = self._tail
+        if tail is None:
+            return [self._line(terms, self.question.priced.weights)]
+        if terms.slopes is None:
+            return [self._line(terms, self._worst(terms.base))]
+        free = np.flatnonzero(box.high - box.low > 0.0)
+        if free.size <= 2:
+            return self._planes(terms, box, free)
+        return [self._from_corner(terms, box.low, 1.0), self._from_corner(terms, box.high, -1.0)]
+
+    def _risk(self, terms: Terms, x: Floats) -> float:
+        asked = self.question
+        return asked.risk.of(terms.costs(asked.values(x)), asked.priced.weights)
+
+    def _planes(self, terms: Terms, box: _Box, free: Any) -> list[_Row]:
+        """Planes through corners of a box of at most two sides, above all of its corners: convex costs lie below."""
+        corners = []
+        for ends in product((False, True), repeat=free.size):
+            corner = box.low.copy()
+            corner[free] = np.where(ends, box.high[free], box.low[free])
+            corners.append(corner)
+        costs = np.array([self._risk(terms, corner) for corner in corners])
+        slack = 1e-12 * max(1e-300, float(np.abs(costs).max()))
+        found = []
+        for chosen in combinations(range(len(corners)), free.size + 1):
+            places = np.array([np.append(corners[i][free], 1.0) for i in chosen])
+            if abs(np.linalg.det(places / np.append(np.maximum(box.high - box.low, 1e-300)[free], 1.0))) < 1e-9:
+                continue
+            plane = np.linalg.solve(places, costs[list(chosen)])
+            if all(plane @ np.append(c[free], 1.0) >= cost - slack for c, cost in zip(corners, costs, strict=True)):
+                slope = np.zeros(box.low.size)
+                slope[free] = plane[:-1]
+                found.append(_Row(slope, float(plane[-1])))
+        return found
+
+    def _from_corner(self, terms: Terms, corner: Floats, sign: float) -> _Row:
+        """The risk at a corner, and for every price on its own what a change away from it costs at most."""
+        asked, slopes = self.question, terms.slopes
+        assert slopes is not None
+        weights = asked.priced.weights
+        worst = np.array([sign * asked.risk.of(sign * slopes[:, j], weights) for j in range(slopes.shape[1])])
+        slope = (worst + terms.shift) * asked.scale
+        return _Row(slope, self._risk(terms, corner) - float(slope @ corner))
+
+    # ---- linear programs ----------------------------------------------------------------------------------------
+
+    def _nearest(self, box: _Box, rows: list[_Row]) -> tuple[Floats, float] | None:
+        matrix = np.array([row.slope for row in rows]).reshape(len(rows), box.low.size)
+        size = np.maximum(np.abs(matrix).max(axis=1, initial=0.0), 1e-300)
+        flat = size < 1e-200
+        # Half the tolerance is left for the program's own.
+        target = 0.5 * self.question.tau
+        if any(row.constant > target for row, level in zip(rows, flat, strict=True) if level):
+            return None
+        upper = np.array([target - row.constant for row in rows]) / np.where(flat, 1.0, size)
+        upper[flat] = np.inf
+        scaled = sparse.csr_array(matrix / size[:, None])
+        return self._program(box, scaled, np.full(len(rows), -np.inf), upper, (np.zeros(0), np.zeros(0)))
+
+    def _program(
+        self, box: _Box, matrix: Any, row_lower: Floats, row_upper: Floats, further: tuple[Floats, Floats]
+    ) -> tuple[Floats, float] | None:
+        """The nearest changes in a box that keep rows, and how far they are; None where there are none."""
+        weight, free = self.question.weight, further[0].size
+        size = box.low.size
+        prices, rest = matrix[:, :size], matrix[:, size:]
+        program = LinearProgram(
+            cost=np.concatenate((weight, weight, np.zeros(free))),
+            lower=np.concatenate((np.maximum(box.low, 0.0), np.maximum(-box.high, 0.0), further[0])),
+            upper=np.concatenate((np.maximum(box.high, 0.0), np.maximum(-box.low, 0.0), further[1])),
+            rows=sparse.hstack([prices, -prices, rest], format="csr"),
+            row_lower=row_lower,
+            row_upper=row_upper,
+        )
+        options: dict[str, Any] = {"parallel": "off"}
+        options |= dict.fromkeys(("primal_feasibility_tolerance", "dual_feasibility_tolerance"), 1e-9)
+        self._check_time()
+        left = self.question.deadline - time.perf_counter()
+        if math.isfinite(left):
+            options["time_limit"] = left
+        ended = highs.run(program, None, options)
+        if ended.status in ("infeasible", "infeasible or unbounded"):
+            return None
+        if ended.status == "limit":
+            raise OutOfTime("The time limit passed before the nearest prices were proved.")
+        if ended.status != "optimal" or ended.values is None:
+            raise SolverError(f"The nearest prices were not found: HiGHS ended with status {ended.status}.")
+        x = np.clip(ended.values[:size] - ended.values[size : 2 * size], box.low, box.high)
+        return x, float(weight @ np.abs(x))
+
+    # ---- good prices near a bound -------------------------------------------------------------------------------
+
+    def _try(self, x: Floats, box: _Box) -> None:
+        """Look for good prices with rivals' costs replaced by lines below them, which meet them at `x`.
+
+        What keeps such rows keeps the true ones: costs that are convex in the prices lie above their tangents.
+        """
+        asked = self.question
+        if not asked.priced.straight:
+            return
+        whole = _Box(asked.low, asked.high)
+        for _ in range(TRIES):
+            rows = []
+            values = asked.values(x)
+            own = asked.priced.lines(asked.plan)
+            for terms in self.lines:
+                under = self._line(terms, self._worst(terms.costs(values)))
+                for tail in self.tails:
+                    mine = self._line(own, tail)
+                    rows.append(_Row(mine.slope - under.slope, mine.constant - under.constant))
+            found = self._nearest(whole, rows)
+            if found is None or found[1] >= self.distance - NEAR:
+                return
+            x, distance = found
+            gap, rival = self._gap(x)
+            if gap <= asked.tau:
+                self.best, self.distance = x, distance
+                return
+            self._learn(x, rival)
+
+
+def _same(first: Terms, second: Terms) -> bool:
+    """Whether two plans have the same costs at all prices."""
+    if (first.slopes is None) != (second.slopes is None):
+        return False
+    pairs = [(first.base, second.base), (first.shift, second.shift)]
+    if first.slopes is not None and second.slopes is not None:
+        pairs.append((first.slopes, second.slopes))
+    return all(np.array_equal(a, b) for a, b in pairs)
+
+
+def sorted_box(low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """Two opposite corners as the lower and the upper one."""
+    return np.minimum(low, high), np.maximum(low, high)
