@@ -9,59 +9,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from whence.claims.plans import PlanBeats, PlanIsBest, taken_over
+from whence.problems.base import Routes, Stock
 from whence.risk import Risk
 from whence.util.aliases import Floats
 
-__all__ = ["Others", "Plans", "Routes", "SetBeats", "SetIsBest", "Stock", "about_set"]
-
-
-@dataclass(frozen=True)
-class Stock:
-    """Quantities that are chosen one by one, each at convex cost: what a newsvendor decides.
-
-    Attributes
-    ----------
-    demand : ndarray of shape (n, products)
-        Past demands.
-    holding, backorder : ndarray of shape (products,)
-        Cost of a unit left over, and of a unit short.
-    lower, upper : ndarray of shape (products,)
-        Between what every quantity must lie.
-    budget : float
-        What all of them together must not exceed; infinite where that cannot happen.
-    """
-
-    demand: Floats
-    holding: Floats
-    backorder: Floats
-    lower: Floats
-    upper: Floats
-    budget: float = np.inf
-
-
-@dataclass(frozen=True)
-class Routes:
-    """All routes of an acyclic network.
-
-    Attributes
-    ----------
-    arcs : ndarray of int32 of shape (arcs, 3)
-        Tail, edge and head of every arc, from the target backwards.
-    nodes, source, target : int
-        How many nodes there are, and which are the ends.
-    costs : ndarray of shape (n, edges)
-        What every edge costs in every past observation.
-    """
-
-    arcs: NDArray[np.int32]
-    nodes: int
-    source: int
-    target: int
-    costs: Floats
+__all__ = ["Others", "Plans", "SetBeats", "SetIsBest", "about_set"]
 
 
 @dataclass(frozen=True)

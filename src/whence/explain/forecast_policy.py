@@ -15,7 +15,7 @@ from whence.explain.build_question import settings_of, space_of
 from whence.explain.missing import weights_for
 from whence.explain.plan_costs import sample_costs
 from whence.problems import Newsvendor
-from whence.problems.base import DecisionProblem
+from whence.problems.base import DecisionProblem, Stock
 from whence.question import Limits, Question
 from whence.report.document import ForecastEntry
 from whence.risk import Risk
@@ -159,8 +159,9 @@ def _pricing(policy: Policy, request: Request, plan: Any) -> Pricing:
     problem, risk, weights = policy.problem, policy.risk_, policy.weights_
     assert isinstance(weights, ForecastWeights)
     _check_risk(risk)
-    if isinstance(problem, Newsvendor) and type(problem).costs is Newsvendor.costs:
-        return _of_orders(problem, risk, weights.residuals_)
+    stock = problem.structure(policy.Y_)
+    if isinstance(stock, Stock):
+        return _of_orders(stock, risk, weights.residuals_)
     for one in (request.instead, plan):
         found = problem.linear_costs(one)
         if found is None:
@@ -205,9 +206,9 @@ def _check_line(problem: DecisionProblem, plan: Any, Y: Floats, coefficients: Fl
         )
 
 
-def _of_orders(problem: Newsvendor, risk: Risk, residuals: Floats) -> Pricing:
+def _of_orders(stock: Stock, risk: Risk, residuals: Floats) -> Pricing:
     products = residuals.shape[1]
-    holding, backorder, budget = problem.rates(products)
+    holding, backorder, budget = stock.holding, stock.backorder, stock.budget
     if products > 1:
         if risk.tail is not None:
             raise InputError(

@@ -10,17 +10,13 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 
 from whence.claims.confidence import APART, rivals_there, worst_rival
-from whence.claims.sets import Others, Plans, Routes, Stock, about_set
+from whence.claims.sets import Others, Plans, about_set
 from whence.errors import InputError, SolverError
 from whence.explain.ask import Request
 from whence.explain.plan_costs import sample_costs, share_below
 from whence.explain.recheck import context_found
-from whence.problems.base import DecisionProblem
-from whence.problems.newsvendor import Newsvendor
+from whence.problems.base import DecisionProblem, Routes, Stock
 from whence.problems.plan_sets import AnyPlan, PlanSet, set_from_plain
-from whence.problems.quantity_sets import QuantitySet
-from whence.problems.route_sets import RouteSet, all_arcs
-from whence.problems.shortest_path import ShortestPath
 from whence.question import Answer, Question
 from whence.risk import CVaR, Expectation, Risk
 from whence.util.aliases import Floats
@@ -134,15 +130,18 @@ def _plans(policy: Policy, request: Request, plans: PlanSet) -> Plans:
         others = _others(policy, request, plans, lambda plan: factor * values(sample_costs(problem, plan, outcomes)))
     # What is less by an amount is no cost of quantities, routes or a polytope.
     simple = isinstance(risk, Expectation) and not allowance
+    own = plans.structure(outcomes) if simple else None
+    every = everything.structure(outcomes) if simple and absolute else None
+    own, every = (None if own is None else own.costing(1.0)), (None if every is None else every.costing(factor))
     return Plans(
         best=best_of(plans, 1.0, allowance),
         every=every_of(plans, 1.0, allowance),
         rival=best_of(problem, factor) if absolute else None,
         rivals=every_of(everything, factor) if absolute else None,
-        stock=_stock(plans, outcomes) if simple else None,
-        all_stock=_stock(everything, outcomes, factor) if simple and absolute else None,
-        routes=_routes(plans, outcomes) if simple else None,
-        all_routes=_routes(everything, factor * outcomes) if simple and absolute else None,
+        stock=own if isinstance(own, Stock) else None,
+        all_stock=every if isinstance(every, Stock) else None,
+        routes=own if isinstance(own, Routes) else None,
+        all_routes=every if isinstance(every, Routes) else None,
         others=others,
         linear=lambda: None if allowance else _linear(problem, plans, outcomes, risk),
     )
@@ -152,8 +151,6 @@ def _linear(problem: DecisionProblem, plans: PlanSet, outcomes: Floats, risk: Ri
     """A polytope that holds the set, and the cost vectors; None where another risk makes something else of costs."""
     if risk.on_values() is not risk and not isinstance(risk, Expectation | CVaR):
         return None
-    if isinstance(plans, AnyPlan) and isinstance(problem, ShortestPath):
-        plans = RouteSet(problem)
     try:
         polytope = plans.polytope()
     except InputError:
@@ -218,30 +215,6 @@ def any_plan(problem: DecisionProblem, outcomes: Floats, risk: Risk) -> Plans:
     parts: Any = SimpleNamespace(problem=problem, Y_=outcomes, risk_=risk)
     relative: Any = SimpleNamespace(kind="relative", within_parts=(0.0, 0.0))
     return _plans(parts, relative, AnyPlan(problem))
-
-
-def _routes(plans: PlanSet, outcomes: Floats) -> Routes | None:
-    """The set as the routes of a network without cycles."""
-    if isinstance(plans, AnyPlan) and isinstance(plans.problem, ShortestPath):
-        found = all_arcs(plans.problem)
-    else:
-        found = plans.arcs() if isinstance(plans, RouteSet) else None
-    return None if found is None else Routes(*found, costs=outcomes)
-
-
-def _stock(plans: PlanSet, outcomes: Floats, factor: float = 1.0) -> Stock | None:
-    """The set as quantities that are chosen one by one, which only a budget joins; costs count `factor` times."""
-    problem = plans.problem
-    if not isinstance(problem, Newsvendor) or not isinstance(plans, AnyPlan | QuantitySet):
-        return None
-    holding, backorder, budget = problem._validated(outcomes.shape[1])
-    lower, upper = np.zeros(outcomes.shape[1]), np.full(outcomes.shape[1], np.inf)
-    if isinstance(plans, QuantitySet):
-        least, most = plans.between_limits(outcomes.shape[1])
-        lower, upper = np.maximum(lower, least), np.minimum(upper, most)
-    largest = np.minimum(np.maximum(outcomes.max(axis=0), lower), upper)
-    binding = budget if float(largest.sum()) > budget else np.inf
-    return Stock(outcomes, factor * holding, factor * backorder, lower, upper, binding)
 
 
 def taking_over(

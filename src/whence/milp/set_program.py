@@ -15,11 +15,11 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
 
-from whence.claims.sets import Stock
 from whence.errors import InputError
 from whence.milp.criterion_rows import Criterion
 from whence.milp.model import Columns, Linear, Model, Row, scaled
 from whence.milp.weighting import Parts, Weighting, w_max
+from whence.problems.base import Stock
 from whence.question import Question
 from whence.util.aliases import Floats
 from whence.util.linear_program import check_time, until

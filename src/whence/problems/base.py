@@ -7,10 +7,12 @@ import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from whence.errors import InputError, argument_error, parameter_error
 from whence.problems.plan_forms import PlanEditor, QuantityLimits, ShownPlans, check_feasible, finite_quantity
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from whence.problems.plan_sets import PlanSet
     from whence.problems.pricing import Priced
 
-__all__ = ["DecisionProblem", "check_outcomes", "check_samples", "cost_unit_of"]
+__all__ = ["DecisionProblem", "Routes", "Stock", "check_outcomes", "check_samples", "cost_unit_of"]
 
 
 #: Where all quantities are 0, up to this many are named.
@@ -34,6 +36,61 @@ FEW_PARTS = 8
 HEADROOM = 1.25
 #: More parts than this are a table, not bars.
 MOST_BARS = 24
+
+
+@dataclass(frozen=True)
+class Stock:
+    """Quantities that are chosen one by one, each at convex cost: what a newsvendor decides.
+
+    Attributes
+    ----------
+    demand : ndarray of shape (n, products)
+        Past demands.
+    holding, backorder : ndarray of shape (products,)
+        Cost of a unit left over, and of a unit short.
+    lower, upper : ndarray of shape (products,)
+        Between what every quantity must lie.
+    budget : float
+        What all of them together must not exceed; infinite where there is none.
+    """
+
+    demand: Floats
+    holding: Floats
+    backorder: Floats
+    lower: Floats
+    upper: Floats
+    budget: float = np.inf
+
+    def costing(self, factor: float) -> Stock:
+        """Return the same at so many times the cost; a budget that no plan of use can exceed is left out."""
+        largest = np.minimum(np.maximum(self.demand.max(axis=0), self.lower), self.upper)
+        budget = self.budget if float(largest.sum()) > self.budget else np.inf
+        return replace(self, holding=factor * self.holding, backorder=factor * self.backorder, budget=budget)
+
+
+@dataclass(frozen=True)
+class Routes:
+    """All routes of an acyclic network.
+
+    Attributes
+    ----------
+    arcs : ndarray of int32 of shape (arcs, 3)
+        Tail, edge and head of every arc, from the target backwards.
+    nodes, source, target : int
+        How many nodes there are, and which are the ends.
+    costs : ndarray of shape (n, edges)
+        What every edge costs in every past observation.
+    """
+
+    arcs: NDArray[np.int32]
+    nodes: int
+    source: int
+    target: int
+    costs: Floats
+
+    def costing(self, factor: float) -> Routes:
+        """Return the same at so many times the cost."""
+        return replace(self, costs=factor * self.costs)
 
 
 class DecisionProblem(ABC):
@@ -257,6 +314,10 @@ class DecisionProblem(ABC):
         """
         return None
 
+    def structure(self, Y: Floats) -> Stock | Routes | None:
+        """Return how plans are made up and cost under the rows of `Y`, where an engine can make use of it."""
+        return None
+
     # ---- prices -----------------------------------------------------------------------------------------------------
 
     def parameters(self) -> Mapping[str, float]:
@@ -302,6 +363,10 @@ class DecisionProblem(ABC):
         Absolute explanations of such a problem may use ``engine="milp", method="dual"`` under expected cost.
         """
         return None
+
+    def polytope_of_plans(self) -> Polytope | None:
+        """Return the polytope, with what must be whole, in which every point is a plan."""
+        return self.polytope()
 
     def cost_rows(self, Y: Floats) -> Floats:
         """Cost of one unit of every entry of :meth:`vector`, one row per row of `Y`; goes with :meth:`polytope`."""

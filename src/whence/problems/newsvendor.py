@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 
 from whence._core import StockCosts
 from whence.errors import InputError, InputTypeError, argument_error, parameter_error
-from whence.problems.base import DecisionProblem, check_outcomes, check_samples, cost_unit_of
+from whence.problems.base import DecisionProblem, Stock, check_outcomes, check_samples, cost_unit_of
 from whence.problems.plan_forms import QuantityLimits, plan_numbers
 from whence.problems.quantity_sets import Quantities
 from whence.risk import CVaR, Risk, known_tail
@@ -295,9 +295,12 @@ class Newsvendor(BaseEstimator, DecisionProblem, Quantities):  # type: ignore[mi
             plan = least_cvar(y, w / w.sum(), (holding, backorder, budget), tail, plan)
         return _on_demands(plan, y, budget)
 
-    def rates(self, columns: int) -> tuple[Floats, Floats, float]:
-        """Holding and backorder cost of each of this many products, and the budget, infinite where there is none."""
-        return self._validated(columns)
+    def structure(self, Y: Floats) -> Stock | None:
+        """Return the quantities, each of them chosen by itself but for the budget; None where costs are others."""
+        if type(self).costs is not Newsvendor.costs:
+            return None
+        holding, backorder, budget = self._validated(Y.shape[1])
+        return Stock(Y, holding, backorder, np.zeros(Y.shape[1]), np.full(Y.shape[1], np.inf), budget)
 
     def least_costs(self, Y: Floats, risk: Risk) -> StockCosts | None:
         """The costs of quantiles under expected cost; with a budget, a close bound on them."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whence.errors import InputError, InputTypeError
-from whence.problems.base import DecisionProblem
+from whence.problems.base import DecisionProblem, Routes, Stock
 from whence.risk import Risk
 from whence.util.aliases import Floats
 from whence.util.json import quoted, to_plain
@@ -152,7 +152,11 @@ class AnyPlan(PlanSet):
 
     def polytope(self) -> Polytope | None:
         """What the problem's plans must satisfy, where it is linear."""
-        return self.problem.polytope()
+        return self.problem.polytope_of_plans()
+
+    def structure(self, Y: Floats) -> Stock | Routes | None:
+        """Return how the problem's plans are made up."""
+        return self.problem.structure(Y)
 
 
 class ListedPlans(PlanSet):

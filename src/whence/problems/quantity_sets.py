@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from whence.errors import InputError, InputTypeError
+from whence.problems.base import Routes, Stock
 from whence.problems.plan_sets import PlanSet
 from whence.risk import Risk
 from whence.util.aliases import Floats
@@ -174,6 +175,14 @@ class QuantitySet(PlanSet, Quantities):
         if self.rows:
             problem = problem.with_further_rows(self.rows)
         return problem.solve_between(Y, weights, risk, *self._bounds(Y))
+
+    def structure(self, Y: Floats) -> Stock | Routes | None:
+        """Return the quantities that are chosen one by one, between the limits of the set."""
+        found = self.problem.structure(Y)
+        if not isinstance(found, Stock):
+            return None
+        least, most = self.between_limits(Y.shape[1])
+        return replace(found, lower=np.maximum(found.lower, least), upper=np.minimum(found.upper, most))
 
     def polytope(self) -> Polytope | None:
         """What the plans must satisfy, where the problem is linear."""

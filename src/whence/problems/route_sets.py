@@ -13,6 +13,7 @@ from scipy import sparse
 
 from whence.errors import InputError, SolverError
 from whence.problems._routes import NodeNames
+from whence.problems.base import Routes
 from whence.problems.plan_sets import PlanSet
 from whence.risk import Risk, known_tail
 from whence.util.aliases import Floats
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from whence.problems.linear import Polytope
     from whence.problems.shortest_path import ShortestPath
 
-__all__ = ["RouteSet", "all_arcs", "restricted"]
+__all__ = ["RouteSet", "restricted"]
 
 How = Literal["through", "using", "avoiding"]
 #: Places that a route may be asked to visit: every one doubles the network.
@@ -56,14 +57,6 @@ def restricted(routes: ShortestPath | RouteSet, how: How, items: Sequence[Any]) 
 
 #: Tail, edge and head of arcs, from the target backwards; how many nodes there are; source and target.
 Arcs = tuple[Any, int, int, int]
-
-
-def all_arcs(problem: ShortestPath) -> Arcs | None:
-    """The arcs that routes of a problem can use; None where there are cycles."""
-    network = problem._network()
-    if not network.acyclic:
-        return None
-    return np.array(network.backwards, dtype=np.int32), len(network.nodes), network.source, network.target
 
 
 class RouteSet(PlanSet):
@@ -167,15 +160,12 @@ class RouteSet(PlanSet):
         b_ub = np.append(space.b_ub, -np.ones(len(visits)))
         return replace(space, upper=upper, A_ub=A_ub, b_ub=b_ub, integrality=np.ones(upper.size, dtype=bool))
 
-    def arcs(self) -> Arcs | None:
-        """Tail, edge and head of every arc of the layers, from the target backwards; how many nodes; both ends.
-
-        None where there are cycles.
-        """
+    def structure(self, Y: Floats) -> Routes | None:
+        """Return the routes of the layers; None where there are cycles."""
         inner, edges = self._layered()
-        found = all_arcs(inner)
+        found = inner.structure(Y)
         if found is not None:
-            found[0][:, 1] = edges[found[0][:, 1]]
+            found.arcs[:, 1] = edges[found.arcs[:, 1]]
         return found
 
     def _manner(self) -> str:

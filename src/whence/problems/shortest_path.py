@@ -16,7 +16,7 @@ from whence._core import RouteCosts
 from whence.checks import whole
 from whence.errors import InputError
 from whence.problems._routes import RouteNetwork, read_route, route_from_plain, stops
-from whence.problems.base import DecisionProblem, check_outcomes, check_samples, cost_unit_of
+from whence.problems.base import DecisionProblem, Routes, check_outcomes, check_samples, cost_unit_of
 from whence.problems.linear import Polytope
 from whence.problems.plan_forms import PlanEditor, ShownPlans, check_feasible, network_editor, route_map
 from whence.problems.route_sets import RouteSet, restricted
@@ -297,6 +297,20 @@ class ShortestPath(BaseEstimator, DecisionProblem):  # type: ignore[misc]
             upper=upper,
             integrality=np.zeros(shape[1], dtype=np.bool_),
         )
+
+    def polytope_of_plans(self) -> Polytope:
+        """Return the flows in which every edge is taken or not."""
+        from whence.problems.route_sets import RouteSet
+
+        return RouteSet(self).polytope()
+
+    def structure(self, Y: Floats) -> Routes | None:
+        """Return all routes, where no edge leads into a cycle."""
+        network = self._network()
+        if not network.acyclic:
+            return None
+        arcs = np.array(network.backwards, dtype=np.int32)
+        return Routes(arcs, len(network.nodes), network.source, network.target, Y)
 
     def through(self, *places: Any) -> RouteSet:
         """The routes through these nodes or streets (the edges whose attribute ``name`` it is), as a set of plans.

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence import _core
-from whence.claims.sets import Stock
+from whence.problems.base import Stock
 from whence.search.forest.grid import KeptGrid, alive_leaves
 from whence.util.aliases import Floats
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from whence import _core
-from whence.claims.sets import Routes, Stock
+from whence.problems.base import Routes, Stock
 from whence.question import Answer, Question
 from whence.search import driver
 from whence.search.forest.forest_criteria import distinct
