@@ -295,6 +295,10 @@ class Newsvendor(BaseEstimator, DecisionProblem, Quantities):  # type: ignore[mi
             plan = least_cvar(y, w / w.sum(), (holding, backorder, budget), tail, plan)
         return _on_demands(plan, y, budget)
 
+    def rates(self, columns: int) -> tuple[Floats, Floats, float]:
+        """Holding and backorder cost of each of this many products, and the budget, infinite where there is none."""
+        return self._validated(columns)
+
     def structure(self, Y: Floats) -> Stock | None:
         """Return the quantities, each of them chosen by itself but for the budget; None where costs are others."""
         if type(self).costs is not Newsvendor.costs:
