@@ -14,19 +14,11 @@ from typing import Protocol
 
 import numpy as np
 
-from whence.question import Answer, Limits, Question
+from whence.question import Answer, Question
 from whence.util.aliases import Floats, Status
 from whence.util.linear_program import OutOfTime
 
 __all__ = ["Frontier", "longest", "run"]
-
-
-#: Seconds that a frontier should search before it is asked again whether to go on.
-SLICE = 0.05
-#: Seconds after which a frontier that can stop between two boxes returns, however many boxes it was asked for.
-LONGEST = 0.5
-#: A slice has at most this many times the boxes of the one before: the next ones may take longer than those measured.
-GROWTH = 8
 
 
 class Frontier(Protocol):
@@ -82,9 +74,9 @@ class Frontier(Protocol):
         ...
 
 
-def longest(limits: Limits) -> float:
+def longest(question: Question) -> float:
     """Return the seconds after which a slice must end between two boxes: Ctrl-C and limits are looked at after it."""
-    return min(LONGEST, limits.remaining)
+    return min(question.settings.longest_slice, question.limits.remaining)
 
 
 def run(question: Question, frontier: Frontier) -> Answer:
@@ -127,7 +119,11 @@ class _Search:
             if self.best is None:
                 return self._answer("none", None, np.inf, np.inf)
             return self._answer("optimal", self.best, self.cutoff, self.cutoff)
-        if point is None or limits.node_limit is not None or limits.seconds - self.told > SLICE:
+        if (
+            point is None
+            or limits.node_limit is not None
+            or limits.seconds - self.told > self.question.settings.slice_seconds
+        ):
             # Candidates may follow each other quickly.
             self.told = limits.seconds
             stop = limits.reached(frontier.nodes, self.cutoff, min(frontier.bound, self.cutoff), frontier.memory)
@@ -138,7 +134,7 @@ class _Search:
         return None
 
     def _slice(self) -> Floats | None:
-        """Search on for about `SLICE` seconds: for as many boxes as took that long in the slice before."""
+        """Search on for about `slice_seconds`: for as many boxes as took that long in the slice before."""
         limits, frontier = self.question.limits, self.frontier
         began, before = time.perf_counter(), frontier.nodes
         budget = self.budget
@@ -148,8 +144,9 @@ class _Search:
         boxes, spent = frontier.nodes - before, time.perf_counter() - began
         if boxes > 0:
             # A slice that examined no box says nothing about how long boxes take.
-            wanted = min(SLICE, max(0.25 * limits.remaining, 0.002))
-            self.budget = int(max(1.0, min(wanted * boxes / max(spent, 1e-6), GROWTH * boxes)))
+            settings = self.question.settings
+            wanted = min(settings.slice_seconds, max(0.25 * limits.remaining, 0.002))
+            self.budget = int(max(1.0, min(wanted * boxes / max(spent, 1e-6), settings.slice_growth * boxes)))
         return point
 
     def stopped(self, status: Status) -> Answer:

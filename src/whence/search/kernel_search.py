@@ -21,8 +21,6 @@ from whence.weights.metrics import seen_in_coordinates
 
 __all__ = ["KernelFrontier", "explain", "explain_sets"]
 
-#: Boxes before explanations without proof are looked for; then again whenever an eighth more have been examined.
-FIRST_MILESTONE = 16
 #: Share of the largest cost by which the alternative must do better where a cut and a fresh solve disagree.
 DISAGREEMENT = 1e-9
 
@@ -88,7 +86,7 @@ class KernelFrontier:
     """Boxes of contexts in the order of their distance (see :class:`whence.search.driver.Frontier`)."""
 
     def __init__(self, question: Question) -> None:
-        self.question = question
+        self.question, self.settings = question, question.settings
         self.estimator = weights = cast(KernelWeights, question.weights)
         self.gap = float(weights.gap)
         points, stretch = seen_in_coordinates(weights.points_, question.inputs, question.space.start.size)
@@ -104,9 +102,12 @@ class KernelFrontier:
         self.bound = 0.0
         #: No explanation is nearer; unlike `bound` it says nothing of the gap.
         self.proved = 0.0
-        self.milestone = FIRST_MILESTONE
+        self.milestone = self.settings.first_milestone
         self.seeds = Seeds(
-            self.layout.axes, self.search, None if question.space.few is None else question.space.few.most
+            self.layout.axes,
+            self.search,
+            self.settings,
+            None if question.space.few is None else question.space.few.most,
         )
 
     @property
@@ -132,7 +133,7 @@ class KernelFrontier:
         """Examine at most `nodes` boxes; the nearest context met, once nothing is nearer by more than the gap."""
         # Slices follow the clock; they end where the course of the search is decided, so that it does not.
         boxes = min(nodes, self.milestone - self.nodes)
-        ended = self.search.advance(boxes, cutoff, self.gap, driver.longest(self.question.limits))
+        ended = self.search.advance(boxes, cutoff, self.gap, driver.longest(self.question))
         self.proved = max(self.proved, min(self.search.bound, self.search.met_distance, cutoff))
         if not ended:
             self.bound = self.proved
@@ -150,7 +151,7 @@ class KernelFrontier:
         """Some context nearer than `cutoff` that satisfies all cuts, found without proof, or None."""
         if self.nodes < self.milestone:
             return None
-        self.milestone = self.nodes + max(FIRST_MILESTONE, self.nodes // 8)
+        self.milestone = self.nodes + max(self.settings.first_milestone, self.nodes // 8)
         at: Floats | None = None
         if self.search.met_distance < cutoff:
             at = self.search.met

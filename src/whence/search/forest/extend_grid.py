@@ -14,7 +14,7 @@ from sklearn.ensemble import IsolationForest
 from whence import _core
 from whence.features.relation_trees import Relations, RelationTree
 from whence.question import Question
-from whence.search.forest.grid import STEP, KeptGrid
+from whence.search.forest.grid import KeptGrid
 from whence.search.forest.linear_rows import staircases
 from whence.util.aliases import Floats
 from whence.weights import InputMap, TreeWeights
@@ -111,7 +111,7 @@ def joined(question: Question, kept: KeptGrid, families: Sequence[Family]) -> Ke
     cut, below, beyond = (np.concatenate([getattr(f, name) for f in faces]) for name in ("cut", "below", "beyond"))
     columns = np.concatenate([part.column for part in parts])
     grid = _core.Grid(face_start, cut, columns, np.concatenate(splits), *nodes)
-    while not grid.lay_paths(STEP):
+    while not grid.lay_paths(question.settings.grid_step):
         if question.limits.remaining <= 0:
             return None
     return KeptGrid(

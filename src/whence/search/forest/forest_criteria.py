@@ -23,10 +23,6 @@ __all__ = [
 ]
 
 
-#: Numbers in the CVaR table of a plan above which rows are computed when they are needed (12 bytes per number).
-TABLE_LIMIT = 20_000_000
-#: The same for all plans together.
-TABLES_LIMIT = 60_000_000
 #: Seconds that a number takes, about; a table that would take a fifth of the time left is not made.
 ONE_NUMBER = 1e-8
 #: Costs of a plan count as one where they differ by at most this share of its largest: far more than rounding, far
@@ -76,8 +72,8 @@ def add_plan(criterion: _core.TailCriterion, question: Question, kept: KeptGrid,
     etas, rank = distinct(costs)
     numbers = kept.leaves * etas.size
     in_time = 0.2 * max(question.limits.remaining, 0.0) / ONE_NUMBER
-    room = TABLES_LIMIT - kept.leaves * criterion.all_etas
-    criterion.add_plan(etas, rank, kept=numbers <= min(TABLE_LIMIT, in_time, room))
+    room = question.settings.tail_tables - kept.leaves * criterion.all_etas
+    criterion.add_plan(etas, rank, kept=numbers <= min(question.settings.tail_table, in_time, room))
 
 
 def distinct(costs: Floats) -> tuple[Floats, NDArray[np.int32]]:

@@ -37,43 +37,10 @@ from whence.util.aliases import Floats
 from whence.weights import TreeWeights
 from whence.weights.plausibility import Isolation
 
-__all__ = ["IMPROVED", "ForestFrontier", "against_decision", "equal_shares", "explain", "prepared", "starts_of"]
+__all__ = ["ForestFrontier", "against_decision", "equal_shares", "explain", "prepared", "starts_of"]
 
 
 Ints = NDArray[np.int32]
-
-#: Boxes to examine before looking for a good explanation without proof: expected cost, CVaR; and the same with standard
-#: errors. The first boxes are the largest: what is found makes them smaller, and the dearer boxes are, the sooner that
-#: pays.
-PATIENCE = (500, 0)
-PATIENCE_SURE = (64, 0)
-#: Past contexts that satisfy the criterion and are pulled towards the start for that: expected cost, CVaR (where
-#: exchanges improve the best one).
-IMPROVED = (6, 2)
-#: Boxes after which the plain bound has stalled: proposals by climbing, and the strong bound.
-STALLED = 2000
-#: Past contexts from which a context is looked for by descents, however far away, where a set of plans has none by
-#: then, and how many times the looks of other proposals.
-DESCENTS, DESCENT_LOOKS = 12, 8
-#: Boxes after which a question about a set of plans and deep trees is worth proposals by exchanges, and how many times
-#: the looks of other ones.
-EXCHANGE_FROM, EXCHANGES = 2500, 5
-#: Coordinates from which the strong bound pays: expected cost, CVaR; with standard errors as with CVaR.
-STRONG_FROM = (8, 25)
-#: Boxes after which they are split where both halves come nearest to being settled, and no longer next to the nearest
-#: point: expected cost, CVaR; and with the strong bound.
-SHARP_FROM, SHARPER_FROM = (500, 0), 16_000
-#: Leaves a tree, on average, above which a question about one plan begins with that (about a set of them, large boxes
-#: would be dear), and coordinates up to which it is done with the plain bound.
-MANY_LEAVES, SHARP_TO = 64, 24
-#: Leaves above which a proposal is looked for before the first box is opened, where this many seconds are left.
-LARGE, SHORT = 200_000, 0.25
-#: Of an absolute question: rivals that all boxes share before they have their own, and boxes after which the search
-#: begins anew, such that each box asks for the best plan at its nearest point.
-COMMON, EAGER_FROM = 32, 32_000
-#: Boxes to examine before its first proposals, the factor until the next ones, rivals that they are judged by, and how
-#: many of them may be refuted in a row.
-FIRST_LOOK, LATER, RECENT, REFUTED = 500, 4, 24, 8
 
 
 class ForestFrontier:
@@ -86,18 +53,24 @@ class ForestFrontier:
         plausibility: _core.Plausibility | None = None,
         criterion: _core.Criterion | None = None,
     ) -> None:
-        self.question = question
+        self.question, self.settings = question, question.settings
         self.kept = kept
         self.located = _located(question, kept)
         self.value = self.located.value
         self.plausibility = plausibility
         self.tail = question.claim.risk.tail is not None
         self.absolute = question.claim.kind == "absolute"
-        patience = (PATIENCE_SURE if question.claim.confidence > 0.0 else PATIENCE)[self.tail]
-        self.deep = kept.grid.leaves > MANY_LEAVES * kept.grid.trees
+        patience = (self.settings.patience_confident if question.claim.confidence > 0.0 else self.settings.patience)[
+            self.tail
+        ]
+        self.deep = kept.grid.leaves > self.settings.many_leaves * kept.grid.trees
         searched = self.deep and question.claim.plans is not None
         #: Boxes to examine before each proposal.
-        self.stages = (patience, STALLED, EXCHANGE_FROM) if searched else (patience, STALLED)
+        self.stages = (
+            (patience, self.settings.stalled, self.settings.exchange_from)
+            if searched
+            else (patience, self.settings.stalled)
+        )
         # The spread of a CVaR over the trees is known from whole tables only: all boxes share the rivals.
         self.in_common = self.tail and question.claim.confidence > 0.0
         self.given = criterion is None and (self.in_common or (self.tail and not self.absolute))
@@ -173,15 +146,26 @@ class ForestFrontier:
         dear = self.tail or self.question.claim.confidence > 0.0
         # Of a set, as long as no explanation is known, there may be none: the plain bound proves that sooner.
         worth = self.question.claim.plans is None or cutoff < np.inf
-        if self.shares is None and worth and self.nodes >= STALLED and self.columns >= STRONG_FROM[dear]:
-            self.shares = equal_shares(self.kept, self.located, min(cutoff, 2.0))
+        if (
+            self.shares is None
+            and worth
+            and self.nodes >= self.settings.stalled
+            and self.columns >= self.settings.strong_from[dear]
+        ):
+            self.shares = equal_shares(self.kept, self.located, min(cutoff, 2.0), self.settings.buckets)
         sharp = self._is_sharp(dear)
         if self.absolute:
             self._ask_in_boxes()
             # Boxes that ask for the best plan settle nothing next to the start alone.
             sharp = sharp or self.eager
         # Slices follow the clock; they end where the course of the search is decided, so that it does not.
-        for milestone in (FIRST_LOOK, EAGER_FROM, *self.stages, SHARP_FROM[self.tail], SHARPER_FROM):
+        for milestone in (
+            self.settings.first_look,
+            self.settings.eager_from,
+            *self.stages,
+            self.settings.sharp_from[self.tail],
+            self.settings.sharper_from,
+        ):
             if self.nodes < milestone:
                 nodes = min(nodes, milestone - self.nodes)
         seconds = self.question.limits.remaining
@@ -193,9 +177,9 @@ class ForestFrontier:
         """Whether boxes are split where both halves come nearest to being settled."""
         if self.shares is None:
             one = self.question.claim.plans is None
-            begun = self.nodes >= SHARP_FROM[self.tail] or one == self.deep
-            return begun and (self.columns <= SHARP_TO or not one)
-        return self.deep or (not dear and not self.absolute and self.nodes >= SHARPER_FROM)
+            begun = self.nodes >= self.settings.sharp_from[self.tail] or one == self.deep
+            return begun and (self.columns <= self.settings.sharp_to or not one)
+        return self.deep or (not dear and not self.absolute and self.nodes >= self.settings.sharper_from)
 
     def _keeping_rows(self, cells: Ints) -> Floats | None:
         """The point of cells that were reached; None, with a proposal that waits, where it breaks a row."""
@@ -218,8 +202,8 @@ class ForestFrontier:
     def _ask_in_boxes(self) -> None:
         """Where a few rivals for all boxes did not settle an absolute question, give every box its own."""
         # Boxes that ask at once do so at points that rules may rule out.
-        eager = self.nodes >= EAGER_FROM and not self.in_common and not self.related
-        many = self.criterion.rivals > COMMON
+        eager = self.nodes >= self.settings.eager_from and not self.in_common and not self.related
+        many = self.criterion.rivals > self.settings.common_rivals
         if (eager or many) and not self.in_common and (not self.asking or eager != self.eager):
             if eager:
                 self._begin_anew()
@@ -248,10 +232,13 @@ class ForestFrontier:
 
     def _due(self) -> int:
         """Which proposal should be looked for before the search goes on: 1, 2 or 3, or 0 for none."""
-        large = self.kept.grid.leaves > LARGE and self.question.limits.remaining > SHORT
+        large = (
+            self.kept.grid.leaves > self.settings.large_forest
+            and self.question.limits.remaining > self.settings.large_forest_seconds
+        )
         stage = self.proposed + 1
         if self.absolute:
-            after = FIRST_LOOK * LATER**self.proposed
+            after = self.settings.first_look * self.settings.later_look**self.proposed
             return 2 - stage % 2 if self.nodes >= after else 0
         if stage > len(self.stages):
             return 0
@@ -269,7 +256,7 @@ class ForestFrontier:
         cells = self._proposal(stage, cutoff)
         # A plan that refutes a proposal of an absolute question makes the next one better.
         self.proposing = cells is not None
-        if not self.absolute or cells is None or self.refuted >= REFUTED:
+        if not self.absolute or cells is None or self.refuted >= self.settings.refuted:
             self.proposed += 1
             self.refuted = 0
         if cells is None:
@@ -284,7 +271,7 @@ class ForestFrontier:
     def _proposal(self, stage: int, cutoff: float) -> Ints | None:
         seconds = 0.25 * self.question.limits.remaining
         if self.absolute and not self.in_common:
-            self.search.show_latest(RECENT)
+            self.search.show_latest(self.settings.recent_rivals)
         proposals = self._proposals(self.criterion, seconds)
         starts = starts_of(self.question, self.kept, self.located)
         if stage == 2:
@@ -293,15 +280,16 @@ class ForestFrontier:
             if found is not None or not far:
                 return found
             proposals = self._proposals(self.criterion, seconds)
-            proposals.looks *= DESCENT_LOOKS
+            proposals.looks *= self.settings.descent_looks
             return descended(proposals, self._least_short(starts))
         if stage == 3:
-            proposals.looks *= EXCHANGES
-            return exchanged(proposals, starts, self.near, cutoff)
-        return pulled(proposals, starts, cutoff, IMPROVED[self.tail], exchange=self.tail)
+            proposals.looks *= self.settings.exchange_looks
+            return exchanged(proposals, starts, self.near, cutoff, self.settings)
+        passing = self.settings.exchange_passing if self.tail else None
+        return pulled(proposals, starts, cutoff, self.settings.improved[self.tail], passing)
 
     def _proposals(self, criterion: _core.Criterion, seconds: float) -> _core.Proposals:
-        left = contexts_in_time(self.kept, criterion, seconds)
+        left = contexts_in_time(self.kept, criterion, min(self.settings.proposal_seconds, seconds))
         tau = float(self.question.claim.tau)
         proposals = _core.Proposals(self.located, criterion, tau, left, seconds, self.plausibility, self.few)
         proposals.none_nearer = self.bound
@@ -311,7 +299,7 @@ class ForestFrontier:
         """The starts that miss the criterion by least."""
         grid, trees = self.kept.grid, self.kept.trees
         over = [self.criterion.excess(grid.leaves_at(cells)[:trees]).over for cells in starts]
-        return starts[np.argsort(over, kind="stable")[:DESCENTS]]
+        return starts[np.argsort(over, kind="stable")[: self.settings.descents]]
 
     @property
     def leaves(self) -> Ints:
@@ -351,7 +339,7 @@ def starts_of(question: Question, kept: KeptGrid, located: _core.Located) -> Int
     if known is None or known[0] is not located:
         if kept.past is None:
             kept.past = past_cells(kept, cast(TreeWeights, question.weights).inputs_, question.inputs)
-        known = question.memo["starts"] = located, nearest_first(kept, located, kept.past)
+        known = question.memo["starts"] = located, nearest_first(kept, located, kept.past, question.settings.tried)
     return known[1]
 
 
@@ -435,11 +423,7 @@ def _holds_at(question: Question, kept: KeptGrid, leaves: Ints) -> bool:
     return over <= question.claim.tau
 
 
-#: Buckets of steps per column and direction, where the number of columns leaves room for them.
-BUCKETS = 12
-
-
-def equal_shares(kept: KeptGrid, located: _core.Located, reach: float) -> _core.Shares:
+def equal_shares(kept: KeptGrid, located: _core.Located, reach: float, buckets: int) -> _core.Shares:
     """Equal shares among the trees that ask for a column, over steps up to the distance `reach`."""
     start, group, all_distances = located.start, located.group, located.distance
     d = start.size
@@ -447,7 +431,7 @@ def equal_shares(kept: KeptGrid, located: _core.Located, reach: float) -> _core.
     edges: list[float] = []
     begins: list[int] = []
     columns: list[int] = []
-    many = max(2, min(BUCKETS, 4000 // d))
+    many = max(2, min(buckets, 4000 // d))
     for j in range(d):
         first = kept.face_start[j] + j
         cells = np.arange(first, kept.face_start[j + 1] + j + 1)

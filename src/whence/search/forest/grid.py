@@ -40,9 +40,6 @@ __all__ = [
 
 Ints = NDArray[np.int32]
 
-#: Nodes or thresholds that one step of building a grid deals with.
-STEP = 200_000
-
 
 @dataclass
 class KeptGrid:
@@ -137,7 +134,7 @@ def grid_of(question: Question) -> KeptGrid | None:
         return kept if kept.last is None else _settled(question, kept)
     samples, steps = _unfinished.pop(weights, (None, None))
     if steps is None or samples is not weights.members_.order:
-        steps = _build(weights.members_, question.inputs, question.space.group)
+        steps = _build(weights.members_, question.inputs, question.space.group, question.settings.grid_step)
     while question.limits.remaining > 0:
         try:
             next(steps)
@@ -148,7 +145,7 @@ def grid_of(question: Question) -> KeptGrid | None:
     return None
 
 
-def _build(members: LeafMembers, inputs: InputMap, group: NDArray[np.int64]) -> Building:
+def _build(members: LeafMembers, inputs: InputMap, group: NDArray[np.int64], step: int) -> Building:
     """The grid, in steps of at most about a twentieth of a second, so that a time limit is kept on large forests."""
     trees = members.trees
     counts = np.array([tree.node_count for tree in trees])
@@ -157,7 +154,7 @@ def _build(members: LeafMembers, inputs: InputMap, group: NDArray[np.int64]) -> 
     column, left, right = (np.empty(ends[-1], dtype=np.int32) for _ in range(3))
     threshold = np.empty(ends[-1])
     # Whole trees at a time, as many as have about this many nodes.
-    for part in np.split(np.arange(len(trees)), np.flatnonzero(np.diff(ends // STEP)) + 1):
+    for part in np.split(np.arange(len(trees)), np.flatnonzero(np.diff(ends // step)) + 1):
         some, at = [trees[t] for t in part], slice(root[part[0]], ends[part[-1]])
         up = np.repeat(root[part], counts[part])
         np.concatenate([tree.feature for tree in some], out=column[at], casting="same_kind")
@@ -172,13 +169,13 @@ def _build(members: LeafMembers, inputs: InputMap, group: NDArray[np.int64]) -> 
     yield
     read = isinstance(trees[0], ArrayTree)
     faces = _read_faces if read else _faces
-    face_start, cuts, face = yield from faces(column[inner], threshold[inner], inputs, group)
+    face_start, cuts, face = yield from faces(column[inner], threshold[inner], inputs, group, step)
     split = np.zeros(ends[-1], dtype=np.int32)
     split[inner] = face - face_start[column[inner]]
     yield
     told = np.full(cuts.size, np.nan, dtype=np.float32) if read else cuts.astype(np.float32)
     grid = _core.Grid(face_start, told, column, split, left, right, root)
-    while not grid.lay_paths(STEP):
+    while not grid.lay_paths(step):
         yield
     first, size = members.slices()
     yield
@@ -200,7 +197,7 @@ def _build(members: LeafMembers, inputs: InputMap, group: NDArray[np.int64]) -> 
 
 
 def _faces(
-    column: Ints, threshold: Floats, inputs: InputMap, group: NDArray[np.int64]
+    column: Ints, threshold: Floats, inputs: InputMap, group: NDArray[np.int64], step: int
 ) -> Generator[None, None, tuple[Ints, NDArray[np.float32], NDArray[np.int64]]]:
     """Where the faces of every column begin, their cuts, and the face of every threshold, in steps."""
     cut = threshold.astype(np.float32)
@@ -221,7 +218,7 @@ def _faces(
             # A category that no tree asks for still needs its off and on cells: one is always on.
             middle = 0.25 * inputs.scale[c] + inputs.offset[c]
             cuts = np.union1d(cuts, np.array([middle], dtype=np.float32))
-        for part in np.array_split(own, 1 + own.size // STEP):
+        for part in np.array_split(own, 1 + own.size // step):
             face[part] = face_start[c] + np.searchsorted(cuts, cut[part])
             yield
         found.append(cuts)
@@ -230,7 +227,7 @@ def _faces(
 
 
 def _read_faces(
-    column: Ints, threshold: Floats, inputs: InputMap, group: NDArray[np.int64]
+    column: Ints, threshold: Floats, inputs: InputMap, group: NDArray[np.int64], step: int
 ) -> Generator[None, None, tuple[Ints, Floats, NDArray[np.int64]]]:
     """The same for trees of other libraries: their thresholds are the cuts."""
     face = np.empty(threshold.size, dtype=np.int64)

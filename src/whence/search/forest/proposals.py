@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from whence import _core
 from whence.search.forest.grid import KeptGrid
+from whence.settings import SearchSettings
 from whence.weights import InputMap
 
 __all__ = [
@@ -21,16 +22,6 @@ __all__ = [
 ]
 
 Ints = NDArray[np.int32]
-
-#: Past contexts that are tried, nearest first.
-TRIED = 4000
-#: How many are improved by exchanges, which take about ten times as long.
-EXCHANGED = 10
-#: Of exchanges: parts of its way that a column is set nearer by, and contexts that are looked at, about, for another
-#: one to make up for it. In passing, before a long proof, and for the best one there.
-PASSING, LONG, FINE = (2, 4), (4, 12), (8, 24)
-#: Seconds that one proposal may take, about.
-SECONDS = 0.1
 
 
 def past_cells(kept: KeptGrid, seen: NDArray[np.float32], inputs: InputMap | None = None) -> Ints:
@@ -48,7 +39,7 @@ def past_cells(kept: KeptGrid, seen: NDArray[np.float32], inputs: InputMap | Non
 
 
 def contexts_in_time(kept: KeptGrid, criterion: _core.Criterion, seconds: float) -> int:
-    """How many contexts can be looked at in about this many seconds (or in `SECONDS`)."""
+    """Return how many contexts can be looked at in about this many seconds."""
     depth = np.log2(max(2, kept.grid.leaves / kept.grid.trees))
     values: float = criterion.all_etas if isinstance(criterion, _core.TailCriterion) else criterion.rivals
     if isinstance(criterion, _core.PlanList):
@@ -57,11 +48,11 @@ def contexts_in_time(kept: KeptGrid, criterion: _core.Criterion, seconds: float)
     elif isinstance(criterion, _core.StockCriterion):
         values = criterion.breakpoints
     one = kept.grid.trees * (10e-9 * depth + 1e-9 * values) + 1e-7
-    return int(max(1, min(SECONDS, seconds) / one))
+    return int(max(1, seconds / one))
 
 
 def pulled(
-    proposals: _core.Proposals, starts: Ints, cutoff: float, improved: int, exchange: bool = False
+    proposals: _core.Proposals, starts: Ints, cutoff: float, improved: int, exchange: tuple[int, int] | None = None
 ) -> Ints | None:
     """Cells of a context nearer than `cutoff` that satisfies the criterion, from `starts` and from single changes.
 
@@ -71,33 +62,35 @@ def pulled(
     proposals.pull_back(starts, improved)
     # Only as far as what is known by now.
     proposals.try_lines()
-    if exchange and proposals.found < cutoff:
-        proposals.exchange(proposals.best[None, :], 1, *PASSING)
+    if exchange is not None and proposals.found < cutoff:
+        proposals.exchange(proposals.best[None, :], 1, *exchange)
     return proposals.best if proposals.found < cutoff else None
 
 
-def exchanged(proposals: _core.Proposals, starts: Ints, known: Ints | None, cutoff: float) -> Ints | None:
+def exchanged(
+    proposals: _core.Proposals, starts: Ints, known: Ints | None, cutoff: float, settings: SearchSettings
+) -> Ints | None:
     """Cells of a context nearer than `cutoff` that satisfies the criterion, from what is known and from `starts`.
 
     Where pulling single columns towards the start ends, one is pulled while another one makes up for it.
     """
     proposals.found = cutoff
     if known is not None:
-        proposals.exchange(known[None, :], 1, *LONG)
+        proposals.exchange(known[None, :], 1, *settings.exchange_long)
     half = proposals.looks // 2
     proposals.looks -= half
-    proposals.exchange(starts, EXCHANGED, *LONG)
+    proposals.exchange(starts, settings.exchanged, *settings.exchange_long)
     proposals.looks += half
     best = proposals.best if proposals.found < cutoff else known
     if best is not None:
-        proposals.exchange(best[None, :], 1, *FINE)
+        proposals.exchange(best[None, :], 1, *settings.exchange_fine)
     return proposals.best if proposals.found < cutoff else None
 
 
-def nearest_first(kept: KeptGrid, located: _core.Located, past: Ints) -> Ints:
+def nearest_first(kept: KeptGrid, located: _core.Located, past: Ints, most: int) -> Ints:
     """Allowed cells like those of the nearest past contexts."""
     cells = allowed_cells(kept, located, past)
-    order = np.argsort(located.distance[kept.places(cells)].sum(axis=1), kind="stable")[:TRIED]
+    order = np.argsort(located.distance[kept.places(cells)].sum(axis=1), kind="stable")[:most]
     return np.ascontiguousarray(cells[order])
 
 

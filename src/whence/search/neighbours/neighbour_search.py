@@ -36,15 +36,6 @@ ROUNDING = 1e-12
 #: Share of the largest cost by which the alternative must do better where a cut and a fresh solve disagree.
 DISAGREEMENT = 1e-9
 
-#: Radius of the first ball; the factors by which balls grow, the larger one while they take at most this many boxes.
-FIRST_RADIUS = 0.02
-WIDER, MUCH_WIDER, EASY = 1.2, 1.7, 64
-
-#: Boxes before explanations met on the way are looked at; then again whenever an eighth more have been examined.
-FIRST_MILESTONE = 16
-
-#: An explanation that is at most this much farther than the ball's radius makes the next ball.
-CLOSE = 1.2
 
 #: The answer where there is no other context.
 NOWHERE = Answer("none", None, np.inf, np.inf)
@@ -54,7 +45,7 @@ class NeighbourFrontier:
     """Boxes of contexts in the order of their distance (see :class:`whence.search.driver.Frontier`)."""
 
     def __init__(self, question: Question) -> None:
-        self.question = question
+        self.question, self.settings = question, question.settings
         self.estimator = weights = cast(KNNWeights, question.weights)
         self.layout = Layout.for_question(question, weights)
         self.axes = self.layout.axes
@@ -62,7 +53,7 @@ class NeighbourFrontier:
         rules = rules_of(self.layout, question.space.rules)
         self.search = _search(question, self.layout, self.plausibility, rules)
         self.rivals: list[Floats] = []
-        self.radius = FIRST_RADIUS
+        self.radius = self.settings.first_radius
         self.farthest = _farthest(self.axes)
         self.nodes = 0
         self.bound = 0.0
@@ -70,8 +61,10 @@ class NeighbourFrontier:
         #: explanation is nearer. Unlike that, `bound` counts what is within the gap as proved.
         self.gap = weights.capabilities.proof_gap
         self.proved = 0.0
-        self.milestone = FIRST_MILESTONE
-        self.seeds = Seeds(self.axes, self.search, None if question.space.few is None else question.space.few.most)
+        self.milestone = self.settings.first_milestone
+        self.seeds = Seeds(
+            self.axes, self.search, self.settings, None if question.space.few is None else question.space.few.most
+        )
         self.candidate: Floats | None = None
         #: The point handed out last.
         self.shown: Floats | None = None
@@ -84,7 +77,7 @@ class NeighbourFrontier:
     def start_at(self, proved: float) -> None:
         """Nothing nearer is an explanation: the first ball is a little larger."""
         self.bound = proved
-        self.radius = max(self.radius, WIDER * proved)
+        self.radius = max(self.radius, self.settings.wider * proved)
 
     def cut(self, rival: Floats) -> None:
         """From now on the alternative must cost no more than a plan with these sample costs."""
@@ -126,7 +119,7 @@ class NeighbourFrontier:
         # Slices follow the clock; they end where the course of the search is decided, so that it does not.
         last = min(self.nodes + nodes, self.milestone)
         wanted = (1.0 - self.gap) * cutoff
-        ends = time.perf_counter() + driver.longest(self.question.limits)
+        ends = time.perf_counter() + driver.longest(self.question)
         while self.nodes < last:
             # Within one tree the radius may only shrink: what lies beyond it was cut off.
             self.radius = radius = min(wanted, self.radius)
@@ -142,8 +135,10 @@ class NeighbourFrontier:
                     # Nearer by more than the gap there is nothing.
                     self.bound = max(self.bound, cutoff)
                     return None
-                self.radius *= WIDER if self.search.nodes > EASY else MUCH_WIDER
-                if wanted < CLOSE * self.radius:
+                self.radius *= (
+                    self.settings.wider if self.search.nodes > self.settings.easy_boxes else self.settings.much_wider
+                )
+                if wanted < self.settings.close * self.radius:
                     self.radius = wanted
                 self.search.restart()
                 if time.perf_counter() > ends:
@@ -164,7 +159,7 @@ class NeighbourFrontier:
         """Some context nearer than `cutoff` that satisfies all cuts, found without proof, or None."""
         if self.nodes < self.milestone:
             return None
-        self.milestone = self.nodes + max(FIRST_MILESTONE, self.nodes // 8)
+        self.milestone = self.nodes + max(self.settings.first_milestone, self.nodes // 8)
         at: Floats | None = None
         if self.search.met_distance < cutoff:
             at = self.search.met

@@ -10,18 +10,14 @@ from numpy.typing import NDArray
 
 from whence._core import AxisKind
 from whence.search.neighbours.neighbour_axes import Axes
+from whence.settings import SearchSettings
 from whence.util.aliases import Floats
 
 __all__ = ["Seeds"]
 
 
-#: Boxes before the first proposal, and distances that one proposal may compute at random contexts.
-FIRST_PROPOSAL = 256
-DISTANCES = 100_000
-
 #: Parts of the way to the start that are tried, for all axes at once and for each one; and rounds of that.
 SHARES = np.array([1.0, 0.75, 0.5, 0.25, 0.1, 0.03, 0.01, 0.002])
-ROUNDS = 30
 
 
 class Standing(Protocol):
@@ -41,8 +37,8 @@ class Seeds:
         Number of boxes after which the next proposal is worth its time.
     """
 
-    def __init__(self, axes: Axes, search: Standing, most: int | None = None) -> None:
-        self.axes, self.search = axes, search
+    def __init__(self, axes: Axes, search: Standing, settings: SearchSettings, most: int | None = None) -> None:
+        self.axes, self.search, self.settings = axes, search, settings
         #: How many axes may differ from the start, where that is limited.
         self.most = most
         self.start = np.array([axis.start for axis in axes.each])
@@ -50,7 +46,7 @@ class Seeds:
         self.lower = np.array([axis.lower for axis in axes.each])
         self.upper = np.array([axis.upper for axis in axes.each])
         self.whole = np.array([axis.kind is AxisKind.CATEGORY for axis in axes.each], dtype=np.bool_)
-        self.due = FIRST_PROPOSAL
+        self.due = self.settings.seeds_from
         self.next = 0
         self.random = np.random.default_rng(0)
         self.order = np.empty(0, dtype=np.int64)
@@ -62,7 +58,7 @@ class Seeds:
         self.ends = time.perf_counter() + seconds
         if not self.order.size:
             self.order = np.argsort(self._distance(self._allowed(self.axes.points)), kind="stable")
-        tries = max(20, DISTANCES // len(self.axes.base))
+        tries = max(20, self.settings.seed_distances // len(self.axes.base))
         past = self.axes.points[self.order[self.next : self.next + tries]]
         self.next += tries
         near = min(cutoff, self._distance(self.axes.points[self.order[-1:]]).item())
@@ -80,7 +76,7 @@ class Seeds:
     def _standing(self, contexts: Floats) -> NDArray[np.bool_]:
         """Which contexts are explanations; those that are not looked at in time count as none."""
         stands = np.zeros(len(contexts), dtype=np.bool_)
-        contexts, many = np.ascontiguousarray(contexts), max(1, DISTANCES // len(self.axes.base))
+        contexts, many = np.ascontiguousarray(contexts), max(1, self.settings.seed_distances // len(self.axes.base))
         for at in range(0, len(contexts), many):
             if time.perf_counter() >= self.ends:
                 break
@@ -144,7 +140,7 @@ class Seeds:
         which = np.vstack([np.ones((1, q)), np.eye(q)])
         shares = (which[:, None, :] * SHARES[:, None]).reshape(-1, q)
         distance = self._distance(at[None, :]).item()
-        for _ in range(ROUNDS):
+        for _ in range(self.settings.seed_rounds):
             step = np.where(self.whole, shares == 1.0, shares)
             contexts = self._allowed(at + step * (self.start - at))
             distances = self._distance(contexts)

@@ -36,9 +36,6 @@ __all__ = ["Region", "beaten_within", "region", "within_box"]
 Ints = NDArray[np.int32]
 Bools = NDArray[np.bool_]
 
-#: Cells of a region that are looked at, all of them or drawn at random, for plans that beat the alternative.
-LOOKS = 2000
-
 
 @dataclass(frozen=True)
 class Region:
@@ -261,7 +258,7 @@ class _Grower:
 
     def _first_bad(self, part: _core.Located, breach: _core.Criterion) -> float:
         search = _core.ForestSearch(part, breach, self.tau)
-        reached, bound = looked_through(search, self.question.limits, self.nodes)
+        reached, bound = looked_through(search, self.question, self.nodes)
         self.nodes += search.examined
         if not reached and bound < np.inf:
             self.maximal = False
@@ -337,12 +334,13 @@ class _Grower:
             choices.append(cells[(cells >= self.low[c]) & (cells <= self.high[c])][:, None])
             places.append(np.array([c]))
         sizes = [len(rows) for rows in choices]
-        whole = float(np.prod(sizes, dtype=np.float64)) <= LOOKS
+        looks = self.question.settings.region_looks
+        whole = float(np.prod(sizes, dtype=np.float64)) <= looks
         if whole:
             picks = np.indices(sizes).reshape(len(sizes), -1)
         else:
             rng = np.random.default_rng(0)
-            picks = np.array([rng.integers(0, size, LOOKS) for size in sizes])
+            picks = np.array([rng.integers(0, size, looks) for size in sizes])
         found = np.empty((picks.shape[1], self.anchor.size), dtype=np.int32)
         for rows, place, pick in zip(choices, places, picks, strict=True):
             found[:, place] = rows[pick]

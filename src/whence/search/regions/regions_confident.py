@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from whence import _core
 from whence.claims.sets import Plans
-from whence.question import Limits, Question
+from whence.question import Question
 from whence.search.forest.forest_criteria import add_plan, confident_excess
 from whence.search.forest.grid import KeptGrid, leaf_means, weights_at
 from whence.search.sets.newsvendor_candidates import likely_stock
@@ -26,30 +26,25 @@ __all__ = ["Refuting", "looked_through"]
 
 Ints = NDArray[np.int32]
 
-#: Boxes after which a slab is split where both halves gain most: it may well hold no bad cell at all.
-PATIENCE = 64
-#: Boxes of one slice of a search, and seconds after which it looks at the clock.
-SLICE, CLOCK = 20_000, 0.05
-#: Plans that get a search each, at most: expected cost, and CVaR, for which each takes a table.
-LISTED = (4_000, 400)
 #: Costs count as equal where they differ by less than this share of the largest one, however small the tolerance is.
 EQUAL = 1e-9
 
 
-def looked_through(search: _core.ForestSearch, limits: Limits, nodes: int) -> tuple[bool, float]:
+def looked_through(search: _core.ForestSearch, question: Question, nodes: int) -> tuple[bool, float]:
     """Search on to the first cell or to the end: whether one was reached, and the bound, infinite where none is left.
 
     A finite bound without a cell says that the limits stopped it; `nodes` were examined before it began.
     """
+    limits, settings = question.limits, question.settings
     bound, reached = 0.0, False
     while not reached and bound < np.inf:
         if limits.reached(nodes + search.examined, np.inf, 0.0, search.bytes) is not None:
             break
-        sharp = search.examined >= PATIENCE
-        boxes = SLICE if sharp else PATIENCE
+        sharp = search.examined >= settings.region_patience
+        boxes = settings.region_slice if sharp else settings.region_patience
         if limits.node_limit is not None:
             boxes = min(boxes, limits.node_limit - nodes - search.examined)
-        reached, bound = search.advance(boxes, np.inf, None, sharp, min(CLOCK, limits.remaining))
+        reached, bound = search.advance(boxes, np.inf, None, sharp, min(settings.region_clock, limits.remaining))
     return reached, bound
 
 
@@ -70,7 +65,7 @@ class Refuting:
 
     def __init__(self, question: Question, kept: KeptGrid, confidence: float, anything: Plans) -> None:
         self.question, self.kept, self.confidence, self.anything = question, kept, confidence, anything
-        self.limit = LISTED[question.claim.risk.tail is not None]
+        self.limit = question.settings.region_listed[question.claim.risk.tail is not None]
         self.every = anything.every(self.limit)
         self.nodes = 0
         # Broken means more than tau; no dearer than another plan, by up to tau at most.
@@ -109,7 +104,7 @@ class Refuting:
         self.nodes = nodes
         rows, stock = self.every, self.anything.stock
         if rows is None and stock is not None:
-            rows = likely_stock(stock, self.kept, part, self.limit)
+            rows = likely_stock(stock, self.kept, part, self.limit, self.question.settings.region_table)
         if rows is None:
             return None
         at_anchor = self._leaves(anchor)
@@ -126,7 +121,7 @@ class Refuting:
         question, before = self.question, self.nodes
         search = self._search(part, row)
         while True:
-            reached, bound = looked_through(search, question.limits, before)
+            reached, bound = looked_through(search, question, before)
             self.nodes = before + search.examined
             if not reached and bound < np.inf:
                 raise OutOfTime

@@ -18,13 +18,11 @@ from whence.util.aliases import Floats
 
 __all__ = ["likely_stock"]
 
-#: Numbers in the table of the leaves of a box and all samples, at most.
-TABLE_LIMIT = 20_000_000
 #: Shares that differ by no more are equal, up to rounding.
 EQUAL = 1e-9
 
 
-def likely_stock(stock: Stock, kept: KeptGrid, part: _core.Located, limit: int) -> Floats | None:
+def likely_stock(stock: Stock, kept: KeptGrid, part: _core.Located, limit: int, table: int) -> Floats | None:
     """Sample costs of all plans that may be the best ones at some cell of a box, where there are at most this many.
 
     Parameters
@@ -37,10 +35,12 @@ def likely_stock(stock: Stock, kept: KeptGrid, part: _core.Located, limit: int) 
         The cells of the box.
     limit : int
         How many plans are listed at most; None is the answer where there are more.
+    table : int
+        Numbers in the table of the leaves of the box and all samples, at most.
     """
     leaves, tree = alive_leaves(part, kept, np.inf)
     samples = stock.demand.shape[0]
-    if np.isfinite(stock.budget) or leaves.size * samples > TABLE_LIMIT:
+    if np.isfinite(stock.budget) or leaves.size * samples > table:
         return None
     shares = np.array([_shares(kept, leaf, samples) for leaf in leaves.tolist()])
     first = np.flatnonzero(np.diff(tree, prepend=-1))

@@ -27,13 +27,6 @@ from whence.weights.trees import shares_of
 
 __all__ = ["SolvedBoxes"]
 
-#: Past contexts whose best plans are tried for a first explanation, and the share of the time left that this may take.
-TRIED, FIRST_SHARE = 200, 0.25
-#: Share of the trees that must be decided before the box is solved for them.
-DECIDED = 0.2
-#: Boxes that the search for a first explanation among known plans may take.
-KNOWN_BOXES = 20_000
-
 
 @dataclass(frozen=True)
 class _Learned:
@@ -152,7 +145,7 @@ class SolvedBoxes:
         from whence.search.sets.set_search import list_criterion
 
         question, began = self.question, self.question.limits.remaining
-        spare = FIRST_SHARE * began
+        spare = self.question.settings.solved_share * began
         rows = self._plans_of_the_past(began - spare)
         if not rows or question.limits.remaining <= 0:
             return None
@@ -164,7 +157,7 @@ class SolvedBoxes:
             return None
         search = _core.ForestSearch(self.located, criterion, float(question.claim.tau), 1, self.plausibility, self.few)
         reached, _ = search.advance(
-            KNOWN_BOXES, cutoff, seconds=max(0.0, question.limits.remaining - began + 2 * spare)
+            self.question.settings.solved_boxes, cutoff, seconds=max(0.0, question.limits.remaining - began + 2 * spare)
         )
         if not reached or not self._holds(self._leaves(search.cells)):
             return None
@@ -251,7 +244,7 @@ class SolvedBoxes:
         tree = self._tree[reached]
         counts = np.bincount(tree, minlength=self.kept.trees)
         decided = reached[counts[tree] == 1]
-        if decided.size < DECIDED * self.kept.trees:
+        if decided.size < self.question.settings.solved_decided * self.kept.trees:
             return False
         rival = self._rival(leaves)
         mass = decided.size / self.kept.trees
@@ -334,7 +327,7 @@ class SolvedBoxes:
         distance = self.located.distance[kept.places(kept.past)].sum(axis=1)
         found: dict[bytes, Floats] = {}
         with until(_moment(question)):
-            for i in np.argsort(distance, kind="stable")[:TRIED].tolist():
+            for i in np.argsort(distance, kind="stable")[: self.question.settings.solved_tried].tolist():
                 if question.limits.remaining <= until_left:
                     break
                 if i not in known:

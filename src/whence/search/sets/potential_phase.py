@@ -24,20 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["PlanByPlan"]
 
-#: Boxes after which plans are taken one by one (as soon as all proposals have been tried), coordinates from which that
-#: pays, and leaves a tree up to which it does.
-AFTER, COLUMNS, LEAVES = 2_001, 8, 64
-#: Plans up to which that is so. More of them, up to the second number, take a while to list: they are taken one by one
-#: where there are this many coordinates, and this many seconds left.
-FEW, LISTED, MANY_FROM, SECONDS = 400, 4_000, 16, 4.0
-#: Numbers in the table of what each leaf adds to the cost of each plan, at most.
-TABLE_LIMIT = 12_000_000
-#: Boxes of a slice at most: they are dear, and the clock is looked at between slices.
-TURN = 64
-#: Boxes with potentials after which a question about one plan with fewer coordinates also goes on without them, and how
-#: many of those boxes for each: they take as long, and now and then they are done sooner.
-BOTH_FROM, PLAIN_BOXES = 4_000, 7
-
 
 class PlanByPlan:
     """A frontier (see :class:`whence.search.driver.Frontier`) for a set of plans and expected costs.
@@ -52,7 +38,7 @@ class PlanByPlan:
     """
 
     def __init__(self, together: ForestFrontier, worth: Callable[[int], Floats | None]) -> None:
-        self.together, self.worth = together, worth
+        self.together, self.worth, self.settings = together, worth, together.question.settings
         self.apart: _core.PotentialSearch | None = None
         self.tried = False
         self.told = np.inf
@@ -62,6 +48,7 @@ class PlanByPlan:
     def suits(cls, together: ForestFrontier) -> bool:
         """Whether a question is one that plans by themselves can answer."""
         question, grid = together.question, together.kept.grid
+        settings = question.settings
         plans = question.claim.plans
         return (
             (plans is None or (plans.rivals is None and plans.rival is None and plans.stock is None))
@@ -71,8 +58,8 @@ class PlanByPlan:
             and together.plausibility is None
             and together.few is None
             and not together.related
-            and together.columns >= COLUMNS
-            and grid.leaves <= LEAVES * grid.trees
+            and together.columns >= settings.potentials_columns
+            and grid.leaves <= settings.potentials_leaves * grid.trees
         )
 
     @property
@@ -101,17 +88,21 @@ class PlanByPlan:
     def advance(self, nodes: int, cutoff: float) -> Floats | None:
         """Search on; the nearest context of any plan, once it is proved nearest."""
         if not self.tried:
-            if self.together.nodes < AFTER:
+            if self.together.nodes < self.settings.potentials_after:
                 # The course does not depend on the clock, which slices follow.
-                return self.together.advance(min(nodes, AFTER - self.together.nodes), cutoff)
+                return self.together.advance(min(nodes, self.settings.potentials_after - self.together.nodes), cutoff)
             self.tried = True
             self.apart = self._taken_apart(cutoff)
         if self.apart is None:
             return self.together.advance(nodes, cutoff)
-        behind = PLAIN_BOXES * (self.apart.examined - BOTH_FROM) - (self.together.nodes - AFTER)
+        behind = self.settings.potentials_plain * (self.apart.examined - self.settings.potentials_both_from) - (
+            self.together.nodes - self.settings.potentials_after
+        )
         if self._both() and behind > 0:
-            return self.together.advance(min(PLAIN_BOXES * nodes, behind), cutoff)
-        proved, bound = self.apart.advance(min(nodes, TURN), cutoff, self.together.question.limits.remaining)
+            return self.together.advance(min(self.settings.potentials_plain * nodes, behind), cutoff)
+        proved, bound = self.apart.advance(
+            min(nodes, self.settings.potentials_slice), cutoff, self.together.question.limits.remaining
+        )
         self.bound_apart = max(self.bound_apart, bound)
         return self.together.point_of(self.apart.cells) if proved else None
 
@@ -133,14 +124,24 @@ class PlanByPlan:
 
     def _both(self) -> bool:
         """Whether the search goes on without potentials as well."""
-        return self.together.question.claim.plans is None and self.together.columns < MANY_FROM
+        return (
+            self.together.question.claim.plans is None and self.together.columns < self.settings.potentials_many_columns
+        )
 
     def _taken_apart(self, cutoff: float) -> _core.PotentialSearch | None:
         """The search for the plans that are possible nearer than the cutoff; None where there are too many plans."""
         together = self.together
         question, kept, tau = together.question, together.kept, float(together.question.claim.tau)
-        many = together.columns >= MANY_FROM and question.limits.remaining > SECONDS
-        worth = self.worth(min(LISTED if many else FEW, TABLE_LIMIT // kept.leaves))
+        many = (
+            together.columns >= self.settings.potentials_many_columns
+            and question.limits.remaining > self.settings.potentials_seconds
+        )
+        worth = self.worth(
+            min(
+                self.settings.potentials_most_plans if many else self.settings.potentials_plans,
+                self.settings.set_table // kept.leaves,
+            )
+        )
         if worth is None or not np.isfinite(worth).all():
             return None
         leaves, tree = alive_leaves(together.located, kept, cutoff)

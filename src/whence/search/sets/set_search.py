@@ -17,7 +17,7 @@ from whence.problems.base import Routes, Stock
 from whence.question import Answer, Question
 from whence.search import driver
 from whence.search.forest.forest_criteria import distinct
-from whence.search.forest.forest_search import IMPROVED, ForestFrontier, prepared, starts_of
+from whence.search.forest.forest_search import ForestFrontier, prepared, starts_of
 from whence.search.forest.grid import KeptGrid, alive_leaves, leaf_means, leaf_sums, locate
 from whence.search.forest.proposals import pulled
 from whence.search.sets.confident_sets import Nowhere, confidently
@@ -30,19 +30,6 @@ from whence.util.linear_program import check_time, until
 __all__ = ["PlanFrontier", "explain", "list_criterion", "row_of_plans"]
 
 Ints = NDArray[np.int32]
-
-#: Numbers in the table of a list of plans, or of the breakpoints of quantities (8 bytes a number), at most.
-TABLE_LIMIT = 12_000_000
-#: Plans that are listed at most; with thresholds under CVaR.
-LISTED, LISTED_TAIL = 4_000, 1_000
-#: Past contexts, evenly from the nearest to the farthest, whose best routes stand for very many ones in a proposal.
-POOL = 32
-#: How often a context is proposed by them before all routes count; and boxes after which these count where that failed.
-TURNS, ALL_COUNT = 2, 64
-#: Boxes to examine before the first proposal where very many routes have as many rivals: such boxes are dear.
-EARLY = 8
-#: Numbers that a table over all leaves would hold, from which on it pays to know an explanation before it is made.
-LARGE = 500_000
 
 
 def explain(question: Question) -> Answer:
@@ -117,7 +104,7 @@ class PlanFrontier(ForestFrontier):
         self.rough = False
         if isinstance(criterion, _core.PlanList) and criterion.many:
             self.rough = question.claim.plans is not None and question.claim.plans.all_routes is None
-            self.stages = (0 if self.rough else EARLY, *self.stages[1:])
+            self.stages = (0 if self.rough else self.settings.route_early, *self.stages[1:])
 
     def advance(self, nodes: int, cutoff: float) -> Floats | None:
         """Search on; the nearest candidate left, if it was reached and stands."""
@@ -146,18 +133,18 @@ class PlanFrontier(ForestFrontier):
         seconds = 0.25 * question.limits.remaining
         assert isinstance(criterion, _core.PlanList)
         past = starts_of(question, self.kept, self.located)
-        some, near, found = past[:: 1 + (len(past) - 1) // POOL], None, cutoff
-        for _ in range(TURNS):
+        some, near, found = past[:: 1 + (len(past) - 1) // self.settings.route_pool], None, cutoff
+        for _ in range(self.settings.route_turns):
             leaves = np.array([self.kept.grid.leaves_at(cells)[: self.kept.trees] for cells in some])
             proposals = self._proposals(criterion.best_at(leaves), seconds)
-            nearer = pulled(proposals, past, found, IMPROVED[0], exchange=True)
+            nearer = pulled(proposals, past, found, self.settings.improved[0], self.settings.exchange_passing)
             if nearer is None:
                 break
             # The best route there may be good enough nearer by.
             near, found, some = nearer, proposals.found, nearer[None, :]
         if near is None:
             self.proposed -= 1  # that one is still to come
-            self.stages = (ALL_COUNT, *self.stages[1:])
+            self.stages = (self.settings.route_all_after, *self.stages[1:])
             return None
         proposals = self._proposals(criterion, seconds)
         proposals.pull_back(near[None, :], 1)
@@ -201,13 +188,13 @@ class _Making:
                 return found
         if plans.routes is not None and question.claim.risk.tail is None:
             return _route_criterion(question, kept, plans.routes, plans.all_routes)
-        limit = LISTED if question.claim.risk.tail is None else LISTED_TAIL
-        rows, rivals = self._listed(min(limit, max(1, TABLE_LIMIT // kept.leaves)))
+        limit = question.settings.set_listed[question.claim.risk.tail is not None]
+        rows, rivals = self._listed(min(limit, max(1, question.settings.set_table // kept.leaves)))
         if rows is None or (plans.rivals is not None and rivals is None):
             return None
         decided = question.claim.rival_decision[None, :]
         alive = None
-        if question.claim.risk.tail is not None and rows.size * kept.leaves > LARGE:
+        if question.claim.risk.tail is not None and rows.size * kept.leaves > question.settings.set_large:
             alive, _ = self._alive(rows)
         return list_criterion(question, kept, rows, decided if rivals is None else np.vstack([rivals, decided]), alive)
 
@@ -236,7 +223,7 @@ class _Making:
 
     def _stock(self, stock: Stock, everything: Stock | None) -> _core.StockCriterion | None:
         tables = [stock] if everything is None else [stock, everything]
-        large = any(one.demand.size * self.kept.leaves > LARGE for one in tables)
+        large = any(one.demand.size * self.kept.leaves > self.question.settings.set_large for one in tables)
         alive = self._alive() if large else alive_leaves(locate(self.question, self.kept), self.kept, np.inf)
         made = [self._stock_table(one, *alive) for one in tables]
         if not all(one.whole for one in made):
@@ -249,7 +236,7 @@ class _Making:
         return _core.StockTable(
             kept.samples.ravel(), kept.first, kept.size, kept.trees,
             np.ascontiguousarray(stock.demand), stock.holding, stock.backorder, stock.lower, stock.upper,
-            alive, tree, TABLE_LIMIT, self.question.limits.remaining, kept.mass,
+            alive, tree, self.question.settings.set_table, self.question.limits.remaining, kept.mass,
         )  # fmt: skip
 
     def stopped(self) -> Answer:
@@ -276,12 +263,12 @@ def list_criterion(
     leaves = (kept.grid, kept.samples.ravel(), kept.first, kept.size)
     for costs in rivals:
         criterion.add_tail_rival(*leaves, tail, kept.trees, *distinct(costs), alive, kept.mass)
-        if criterion.rival_rows * kept.leaves > TABLE_LIMIT or question.limits.remaining <= 0:
+        if criterion.rival_rows * kept.leaves > question.settings.set_table or question.limits.remaining <= 0:
             return None
     for costs in plans:
         tau = float(question.claim.tau)
         criterion.add_tail_plan(*leaves, tail, kept.trees, *distinct(costs), alive, tau, kept.mass)
-        if criterion.plans * kept.leaves > TABLE_LIMIT or question.limits.remaining <= 0:
+        if criterion.plans * kept.leaves > question.settings.set_table or question.limits.remaining <= 0:
             return None
     return criterion
 
@@ -323,7 +310,7 @@ def _route_criterion(
     question: Question, kept: KeptGrid, routes: Routes, everything: Routes | None
 ) -> _core.PlanList | None:
     networks = [one for one in (routes, everything) if one is not None]
-    if max(max(one.costs.shape[1], one.nodes) for one in networks) * kept.leaves > TABLE_LIMIT:
+    if max(max(one.costs.shape[1], one.nodes) for one in networks) * kept.leaves > question.settings.set_table:
         return None
     tables = [_route_table(kept, one) for one in networks]
     criterion = _plan_list(question, kept)

@@ -27,13 +27,6 @@ __all__ = ["ListedBest", "first_known"]
 
 Ints = NDArray[np.int32]
 
-#: Past contexts that are looked at, about, evenly from the nearest to the farthest.
-LOOKS = 64
-#: Boxes of the search for one plan, and the share of the time left for all of it.
-BOXES, SHARE = 4000, 0.2
-#: Contexts that a list of plans is held against at once.
-TOGETHER = 10
-
 
 def first_known(
     question: Question, kept: KeptGrid, plausibility: _core.Plausibility | None, rows: Floats | None = None
@@ -47,7 +40,7 @@ def first_known(
     """
     plans = question.claim.plans
     assert plans is not None
-    limits = Limits(SHARE * question.limits.remaining, BOXES)
+    limits = Limits(question.settings.warm_share * question.limits.remaining, question.settings.warm_boxes)
     limits.reserve = question.limits.reserve
     try:
         with until(limits.started + limits.remaining):
@@ -90,9 +83,9 @@ def _good_plan(question: Question, kept: KeptGrid, limits: Limits, rows: Floats 
     located = locate(question, kept)
     cells = allowed_cells(kept, located, kept.past)
     distance = located.distance[kept.places(cells)].sum(axis=1)
-    order = np.argsort(distance, kind="stable")[:: 1 + (distance.size - 1) // LOOKS]
+    order = np.argsort(distance, kind="stable")[:: 1 + (distance.size - 1) // question.settings.warm_looks]
     costs = None if rows is None else _Listed(question, rows)
-    together = 1 if costs is None else TOGETHER
+    together = 1 if costs is None else question.settings.warm_together
     for first in range(0, order.size, together):
         if limits.remaining <= 0:
             return None
