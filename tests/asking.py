@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from typing import Any
 
 from whence.claims.plans import PlanBeats, PlanIsBest
 from whence.claims.sets import SetBeats, SetIsBest
+from whence.engines import ENGINES
 from whence.features.space import Space
-from whence.question import Limits, Question
+from whence.question import Answer, Limits, Question
+from whence.search.search_engine import Search
 from whence.settings import SearchSettings
 from whence.util.aliases import Floats, Kind
 from whence.weights import InputMap, Weights
 
-__all__ = ["asking", "varied"]
+__all__ = ["asking", "searching", "varied"]
 
 IN_SPACE = ("few", "plausible")
 IN_SETTINGS = tuple(one.name for one in fields(SearchSettings))
@@ -50,6 +53,25 @@ def asking(
     claim = _Relative(alternative=alternative, decision=decision, risk=risk, tau=tau, better=better)
     settings = SearchSettings(separation, options=options or {})
     return varied(Question(space, weights, inputs, claim, limits, settings), kind=kind, **more)
+
+
+@contextmanager
+def searching(**changes: Any) -> Iterator[None]:
+    """Search with these settings wherever a policy is asked, in the place of those chosen by measuring."""
+
+    class Tuned(Search):
+        """The search, told otherwise."""
+
+        def answer(self, question: Question) -> Answer:
+            """Search with other settings."""
+            return super().answer(varied(question, **changes))
+
+    before = ENGINES["search"]
+    ENGINES["search"] = Tuned
+    try:
+        yield
+    finally:
+        ENGINES["search"] = before
 
 
 def varied(given: Any, **changes: Any) -> Any:

@@ -8,8 +8,8 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import pytest
 from numpy.typing import NDArray
+from tests.asking import varied
 from tests.cases import Case, OneOf, contexts, schema
 from tests.forests import paper_forest
 from tests.oracle import risk_of_rows
@@ -69,12 +69,10 @@ class ForestScene:
         assert kept is not None
         self.kept, self.grid = kept, kept.grid
         self.located = locate(self.question, kept)
-        with pytest.MonkeyPatch.context() as patch:
-            if not table:
-                patch.setattr(criteria, "TABLE_LIMIT", 0)
-            self.criterion = criteria.criterion_of(self.question, kept)
-            for rival in range(1, 1 + rivals):
-                criteria.add_rival(self.criterion, self.question, kept, np.ascontiguousarray(Y[:, rival]))
+        question = self.question if table else varied(self.question, tail_table=0)
+        self.criterion = criteria.criterion_of(question, kept)
+        for rival in range(1, 1 + rivals):
+            criteria.add_rival(self.criterion, question, kept, np.ascontiguousarray(Y[:, rival]))
 
     # ---- cells ---------------------------------------------------------------------------------------
 

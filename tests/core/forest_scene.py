@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from tests.asking import varied
 from tests.cases import cases
 from tests.oracle import estimator_rows
 
@@ -36,11 +38,12 @@ class Scene:
         self.tau = float(question.claim.tau)
         self.criterion = self.new_criterion()
 
-    def new_criterion(self) -> _core.Criterion:
-        """The criterion against all rivals."""
-        criterion = criterion_of(self.question, self.kept)
+    def new_criterion(self, **settings: Any) -> _core.Criterion:
+        """The criterion against all rivals, made with other settings where some are given."""
+        question = varied(self.question, **settings)
+        criterion = criterion_of(question, self.kept)
         for rival in self.rivals:
-            add_rival(criterion, self.question, self.kept, rival)
+            add_rival(criterion, question, self.kept, rival)
         return criterion
 
     def shares(self, reach: float = 2.0) -> _core.Shares:

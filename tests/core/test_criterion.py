@@ -9,6 +9,7 @@ from tests.core.forest_scene import Scene, scenes, sums_over_trees, tree_of_leav
 from whence import _core
 from whence.search.forest import forest_criteria as criteria
 from whence.search.forest.grid import leaf_means
+from whence.settings import SearchSettings
 
 
 def opened(scene: Scene, box: _core.Box) -> _core.OpenBox:
@@ -83,12 +84,11 @@ def direct_value(scene: Scene, costs: np.ndarray, leaf: int, eta: float) -> floa
     return float(eta + np.maximum(own - eta, 0.0).mean() / tail) / scene.grid.trees
 
 
-@pytest.mark.parametrize("limit", [criteria.TABLE_LIMIT, 0])
-def test_values_and_counts_of_a_leaf_follow_their_definitions(limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("limit", [SearchSettings.tail_table, 0])
+def test_values_and_counts_of_a_leaf_follow_their_definitions(limit: int) -> None:
     """With and without a stored table, for the alternative and for rivals."""
-    monkeypatch.setattr(criteria, "TABLE_LIMIT", limit)
     for scene in scenes(12, 300, tail=True):
-        criterion = scene.new_criterion()
+        criterion = scene.new_criterion(tail_table=limit)
         assert isinstance(criterion, _core.TailCriterion)
         for plan, costs in enumerate([scene.question.claim.alternative, *scene.rivals]):
             etas = criteria.distinct(costs)[0]
@@ -102,13 +102,11 @@ def test_values_and_counts_of_a_leaf_follow_their_definitions(limit: int, monkey
                     assert criterion.share_above(plan, leaf, k) == pytest.approx((own > eta + 1e-9).mean())
 
 
-def test_bounds_do_not_depend_on_whether_tables_are_stored(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bounds_do_not_depend_on_whether_tables_are_stored() -> None:
     """Without a table the rows are computed when they are needed, and the bound is the same but for rounding."""
     rng = np.random.default_rng(3)
     for scene in scenes(25, 400, tail=True):
-        with monkeypatch.context() as patch:
-            patch.setattr(criteria, "TABLE_LIMIT", 0)
-            computed = scene.new_criterion()
+        computed = scene.new_criterion(tail_table=0)
         for box in scene.random_boxes(rng, 4):
             one, other = opened(scene, box), _core.OpenBox(box, computed, scene.tau)
             assert one.bound(scene.criterion, scene.tau) == other.bound(computed, scene.tau)

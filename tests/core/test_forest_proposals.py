@@ -9,7 +9,8 @@ from tests.core.forest_cells import ForestScene, Ints, Mask, forest_scene, scene
 
 from whence._core import Proposals
 from whence.search.forest.grid import locate
-from whence.search.forest.proposals import FINE, LONG, PASSING, nearest_first
+from whence.search.forest.proposals import nearest_first
+from whence.settings import SearchSettings
 
 SCENES = 20
 MANY = 1_000_000
@@ -101,7 +102,9 @@ def test_pulling_back_leads_to_nearer_explanations() -> None:
     assert pulled_back > 20
 
 
-@pytest.mark.parametrize("fine", [PASSING, LONG, FINE])
+@pytest.mark.parametrize(
+    "fine", [SearchSettings.exchange_passing, SearchSettings.exchange_long, SearchSettings.exchange_fine]
+)
 def test_exchanges_lead_nearer_than_pulling_back(fine: tuple[int, int]) -> None:
     """What is found stands, is never farther away than without exchanges, and sometimes nearer."""
     nearer = 0

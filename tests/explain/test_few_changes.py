@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests import set_soaking
-from tests.asking import varied
+from tests.asking import searching, varied
 from tests.blocks import seeds
 from tests.changing import asked, few_disagree, forest_sets, nearest_with, neighbour_sets
 from tests.forests import paper_forest
@@ -17,19 +17,18 @@ from whence.errors import InputError, InternalError
 from whence.explain import pipeline as conductor
 from whence.features.space import Few
 from whence.question import Question
-from whence.search.forest import forest_search
 from whence.search.search_engine import Search
 
 #: Other ways to search, which large questions take: sharp splits, the strong bound, proposals at once.
 WAYS = (
     {},
-    {"PATIENCE": (1, 1), "SHARP_FROM": (0, 0)},
-    {"PATIENCE": (0, 0), "STALLED": 0, "STRONG_FROM": (1, 1), "SHARP_TO": 0},
+    {"patience": (1, 1), "sharp_from": (0, 0)},
+    {"patience": (0, 0), "stalled": 0, "strong_from": (1, 1), "sharp_to": 0},
 )
 
 
 @pytest.mark.parametrize("block", seeds(3, 10))
-def test_forests_against_every_cell(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_forests_against_every_cell(block: int) -> None:
     """400 questions over awkward data, every number of changes, all ways to search: the same distance, or none."""
     changed = 0
     for seed in range(40 * block, 40 * block + 40):
@@ -37,10 +36,8 @@ def test_forests_against_every_cell(block: int, monkeypatch: pytest.MonkeyPatch)
         if known is None:
             continue
         case, sets = known
-        for name, value in WAYS[seed // 2 % len(WAYS)].items():
-            monkeypatch.setattr(forest_search, name, value)
-        assert few_disagree(case, sets) == "", seed
-        monkeypatch.undo()
+        with searching(**WAYS[seed // 2 % len(WAYS)]):
+            assert few_disagree(case, sets) == "", seed
         changed += nearest_with(sets, 1) != min(sets.values(), default=np.inf)
     assert changed > 3
 

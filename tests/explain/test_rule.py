@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from tests.asking import varied
 from tests.blocks import seeds
 from tests.cases import CATEGORIES, Case, cases
 from tests.explain.test_margin import asked
@@ -17,7 +18,6 @@ from tests.forests import paper_forest
 import whence as wh
 from whence.examples import bakery
 from whence.explain.rule import Condition, Region
-from whence.search.regions import regions
 
 BLOCKS, SEEDS, DRAWN = 6, 20, 1000
 
@@ -238,9 +238,8 @@ def test_a_rule_that_ran_out_of_time_is_checked() -> None:
     assert wider > 10
 
 
-def test_quantities_with_confidence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_quantities_with_confidence() -> None:
     """The best quantities of every context of a region are those of a list, and the alternative stands against them."""
-    monkeypatch.setattr(regions, "LOOKS", 0)  # as if there were too many cells to look at
     proved = wide = 0
     for seed in range(24):
         rng = np.random.default_rng([seed, 3])
@@ -254,7 +253,9 @@ def test_quantities_with_confidence(monkeypatch: pytest.MonkeyPatch) -> None:
         why = policy.explain(X.iloc[0], plan, kind="absolute", confidence=0.5, within=0.5)
         if why.context is None:
             continue
-        region = why.region()
+        assert why.question is not None
+        # As if there were too many cells to look at.
+        region = replace(why, question=varied(why.question, region_looks=0)).region()
         proved += region.proved
         if not region.proved:
             continue

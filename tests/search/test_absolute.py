@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.asking import varied
+from tests.asking import searching, varied
 from tests.blocks import seeds
 from tests.cases import OneOf, cases, contexts
 from tests.forests import paper_forest
@@ -31,15 +31,15 @@ EXACT = 1e-6
 #: boxes share, a box's own rivals, and the best plan at the nearest point of every box, with proposals.
 WAYS: dict[str, dict[str, Any]] = {
     "shared": {},
-    "own": {"COMMON": 0},
-    "eager": {"COMMON": 0, "EAGER_FROM": 0, "FIRST_LOOK": 2, "LATER": 2},
+    "own": {"common_rivals": 0},
+    "eager": {"common_rivals": 0, "eager_from": 0, "first_look": 2, "later_look": 2},
     "late": {
-        "COMMON": 1,
-        "EAGER_FROM": 6,
-        "FIRST_LOOK": 4,
-        "PATIENCE": (3, 3),
-        "STALLED": 9,
-        "STRONG_FROM": (1, 1),
+        "common_rivals": 1,
+        "eager_from": 6,
+        "first_look": 4,
+        "patience": (3, 3),
+        "stalled": 9,
+        "strong_from": (1, 1),
     },
 }
 
@@ -47,9 +47,7 @@ WAYS: dict[str, dict[str, Any]] = {
 def by_every_way(search: Callable[[], Any]) -> Iterator[Any]:
     """What a search returns in each of the ways."""
     for settings in WAYS.values():
-        with pytest.MonkeyPatch.context() as patch:
-            for name, value in settings.items():
-                patch.setattr(forest, name, value)
+        with searching(**settings):
             found = search()
         yield found
 

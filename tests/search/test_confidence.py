@@ -13,7 +13,6 @@ from tests.cases import Case, cases
 from tests.search.holding import Cells, all_cells, excess, nearest_between
 
 from whence.question import Answer, Question
-from whence.search.forest import forest_search
 from whence.search.forest.forest_search import explain
 
 BLOCKS, SEEDS, EACH = 20, 30, 2
@@ -21,10 +20,10 @@ KAPPAS = (0.3, 1.0, 2.0, 4.0)
 #: All ways to search, as in test_forest.py.
 WAYS: list[dict[str, Any]] = [
     {},
-    {"PATIENCE_SURE": (500, 500)},
-    {"PATIENCE_SURE": (1, 1), "SHARP_FROM": (0, 0)},
-    {"PATIENCE_SURE": (0, 0), "STALLED": 0, "STRONG_FROM": (1, 1), "SHARP_TO": 0},
-    {"PATIENCE_SURE": (2, 2), "STALLED": 3, "STRONG_FROM": (1, 1)},
+    {"patience_confident": (500, 500)},
+    {"patience_confident": (1, 1), "sharp_from": (0, 0)},
+    {"patience_confident": (0, 0), "stalled": 0, "strong_from": (1, 1), "sharp_to": 0},
+    {"patience_confident": (2, 2), "stalled": 3, "strong_from": (1, 1)},
 ]
 
 
@@ -58,17 +57,16 @@ def assert_nearest(question: Question, answer: Answer, at: Cells, over: np.ndarr
 
 
 @pytest.mark.parametrize("block", seeds(5, BLOCKS))
-def test_the_nearest_of_all_cells(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_nearest_of_all_cells(block: int) -> None:
     """Expected cost and CVaR, categories, discrete features, restrictions, ties, decimals, tiny and huge costs."""
-    for name, value in WAYS[block % len(WAYS)].items():
-        monkeypatch.setattr(forest_search, name, value)
+    way = WAYS[block % len(WAYS)]
     farther = 0
     for seed in range(SEEDS * block, SEEDS * (block + 1)):
         for i, (_, question) in enumerate(relative(seed, EACH)):
             at = all_cells(question)
             kappa = KAPPAS[(seed + i) % len(KAPPAS)]
             over = excess(question, at, kappa)
-            answer = explain(varied(question, confidence=kappa))
+            answer = explain(varied(question, confidence=kappa, **way))
             assert_nearest(question, answer, at, over)
             farther += answer.distance > explain(question).distance
     assert farther > 0
@@ -95,18 +93,16 @@ def test_more_confidence_is_never_nearer(block: int) -> None:
 
 @pytest.mark.parametrize("eager", [False, True])
 @pytest.mark.parametrize("block", seeds(2, 8))
-def test_absolute_questions(block: int, eager: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_absolute_questions(block: int, eager: bool) -> None:
     """The answer stands against the best plan there; nothing nearer stands against all plans, nor against those met.
 
     Against the decision it stands as well, also where boxes ask for the best plan.
     """
-    if eager:
-        for name, value in {"COMMON": 0, "EAGER_FROM": 0}.items():
-            monkeypatch.setattr(forest_search, name, value)
+    way = {"common_rivals": 0, "eager_from": 0} if eager else {}
     found = 0
     for seed in range(2000 + 25 * block, 2000 + 25 * (block + 1)):
         for i, case in enumerate(cases(seed, EACH)):
-            question = varied(case.question(), kind="absolute")
+            question = varied(case.question(), kind="absolute", **way)
             kappa = KAPPAS[(seed + i) % len(KAPPAS)]
             costs = np.ascontiguousarray(case.policy.Y_.T)
             at = all_cells(question)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests import knn_reference
 from tests.agreement.reference import TooMany
-from tests.asking import varied
+from tests.asking import searching, varied
 from tests.blocks import seeds
 from tests.knn_reference import _doubtful, risk_over
 from tests.search.test_neighbour_reliance import assert_distance
@@ -19,23 +19,21 @@ from tests.sure_soaking import KAPPAS, sure_disagreement
 import whence as wh
 from whence.claims.sets import Others, Plans
 from whence.question import Question
-from whence.search.forest import forest_search
 from whence.search.neighbours import neighbour_sets as knn_plan_sets
 from whence.search.sets.warm_start import ListedBest
 
 #: Other ways to search, which large questions take.
-WAYS = ({}, {"PATIENCE_SURE": (0, 0), "STALLED": 0, "STRONG_FROM": (1, 1), "SHARP_TO": 0})
+WAYS = ({}, {"patience_confident": (0, 0), "stalled": 0, "strong_from": (1, 1), "sharp_to": 0})
 
 
 @pytest.mark.parametrize("block", seeds(2, 4))
-def test_sure_sets_agree_with_brute_force(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sure_sets_agree_with_brute_force(block: int) -> None:
     """160 questions about lists, routes, quantities and rules, both kinds and all risks, by standard errors."""
-    for name, value in WAYS[block % len(WAYS)].items():
-        monkeypatch.setattr(forest_search, name, value)
     looked = 0
     for seed in range(40 * block, 40 * (block + 1)):
         try:
-            wrong = sure_disagreement(set_case(seed), KAPPAS[seed % len(KAPPAS)], every=block // 2 % 2 == 0)
+            with searching(**WAYS[block % len(WAYS)]):
+                wrong = sure_disagreement(set_case(seed), KAPPAS[seed % len(KAPPAS)], every=block // 2 % 2 == 0)
         except TooMany:
             continue
         assert wrong == "", f"set_case({seed})"

@@ -5,24 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.asking import varied
 from tests.cases import cases
 
-from whence.search.forest import forest_search as forest
-from whence.search.forest import forest_search as shares
 from whence.search.forest.forest_search import explain
 
 Floats = NDArray[np.float64]
 
 
-def test_forest_answers_do_not_depend_on_the_shares(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_forest_answers_do_not_depend_on_the_shares() -> None:
     """The strong bound from the first box on, with two buckets a column or twelve, gives the plain answer."""
-    monkeypatch.setattr(forest, "STALLED", 0)
     for buckets in (2, 12):
-        monkeypatch.setattr(shares, "BUCKETS", buckets)
         for seed in range(12):
-            question = cases(seed, 1)[0].question()
-            with monkeypatch.context() as plain:
-                plain.setattr(forest, "STRONG_FROM", (10**9, 10**9))
-                expected = explain(question).distance
-            monkeypatch.setattr(forest, "STRONG_FROM", (0, 0))
-            assert explain(cases(seed, 1)[0].question()).distance == pytest.approx(expected, abs=1e-9)
+            plain, strong = (
+                varied(cases(seed, 1)[0].question(), stalled=0, buckets=buckets, strong_from=(first, first))
+                for first in (10**9, 0)
+            )
+            assert explain(strong).distance == pytest.approx(explain(plain).distance, abs=1e-9)

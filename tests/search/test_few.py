@@ -16,7 +16,6 @@ from tests.search.test_plausible import isolation, least_score, small
 
 from whence.features.space import Few
 from whence.question import Question
-from whence.search.forest import forest_search
 from whence.search.forest.forest_search import explain
 from whence.weights.plausibility import Isolation
 
@@ -46,14 +45,13 @@ def any_few(rng: np.random.Generator, question: Question) -> Few:
 
 
 @pytest.mark.parametrize("block", seeds(5, 8))
-def test_the_nearest_of_all_cells(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_nearest_of_all_cells(block: int) -> None:
     """Both risks, with and without confidence, a usual context and threads: the nearest cell with so few changes."""
-    for name, value in WAYS[block % len(WAYS)].items():
-        monkeypatch.setattr(forest_search, name, value)
+    way = WAYS[block % len(WAYS)]
     farther = 0
     for seed in range(25 * block, 25 * (block + 1)):
         case: Case = several_case(seed) if seed % 2 else cases(seed, 1)[0]
-        question = varied(case.question(), kind="relative", threads=1 + seed // 4 % 2)
+        question = varied(case.question(), kind="relative", threads=1 + seed // 4 % 2, **way)
         rng = np.random.default_rng([seed, 31])
         kappa = float(rng.choice([0.0, 0.0, 1.0, 3.0]))
         asked: dict[str, Any] = {"confidence": kappa}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.asking import varied
 from tests.cases import Case, OneOf
 from tests.search.test_forest_search import decimal_policy
 
@@ -13,6 +14,7 @@ from whence.search.forest import forest_criteria as criteria
 from whence.search.forest import forest_search
 from whence.search.forest.grid import grid_of
 from whence.search.forest.proposals import past_cells
+from whence.settings import SearchSettings
 
 Floats = NDArray[np.float64]
 
@@ -36,16 +38,14 @@ def test_costs_that_differ_by_more_than_rounding_stay_apart() -> None:
     assert rank.tolist() == [0, 1, 2, 2]
 
 
-@pytest.mark.parametrize("limit", [criteria.TABLE_LIMIT, 0])
+@pytest.mark.parametrize("limit", [SearchSettings.tail_table, 0])
 @pytest.mark.parametrize("alpha", [0.3, 0.5, 0.8, 0.95])
-def test_the_excess_at_a_cell_is_the_risk_measures_own(
-    alpha: float, limit: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_excess_at_a_cell_is_the_risk_measures_own(alpha: float, limit: int) -> None:
     """What the search says of a past context is what the risk measure says, with and without a stored table."""
-    monkeypatch.setattr(criteria, "TABLE_LIMIT", limit)
     fitted = decimal_policy(1, 90)
     policy = Policy(OneOf(), fitted.weights, CVaR(alpha)).fit(fitted.X_, fitted.Y_)
     question = Case(1, policy, policy.schema_.row(policy.X_.iloc[0]), 0, 1, "relative").question()
+    question = varied(question, tail_table=limit)
     kept = grid_of(question)
     assert kept is not None
     frontier = forest_search.ForestFrontier(question, kept)

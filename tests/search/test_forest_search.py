@@ -19,8 +19,6 @@ from tests.oracle import Nearest, estimator_rows, nearest
 from whence import CVaR, Expectation, ForestWeights, Newsvendor, Policy, Schema, ShortestPath
 from whence.problems.linear import LinearProblem
 from whence.question import Answer, Limits, Question
-from whence.search.forest import forest_criteria as criteria
-from whence.search.forest import forest_search
 from whence.search.forest.forest_search import explain
 
 BLOCKS, SEEDS, EACH = 16, 25, 5
@@ -29,9 +27,9 @@ EXACT = 1e-11
 #: All ways to search, which large questions take one after the other, and settings under which small ones do too.
 WAYS: dict[str, dict[str, Any]] = {
     "plain": {},
-    "sharp": {"PATIENCE": (1, 1), "SHARP_FROM": (0, 0)},
-    "strong": {"PATIENCE": (0, 0), "STALLED": 0, "STRONG_FROM": (1, 1), "SHARP_TO": 0},
-    "both": {"PATIENCE": (2, 2), "STALLED": 3, "STRONG_FROM": (1, 1), "SHARPER_FROM": 3},
+    "sharp": {"patience": (1, 1), "sharp_from": (0, 0)},
+    "strong": {"patience": (0, 0), "stalled": 0, "strong_from": (1, 1), "sharp_to": 0},
+    "both": {"patience": (2, 2), "stalled": 3, "strong_from": (1, 1), "sharper_from": 3},
 }
 #: Questions that a box given up too early once answered wrongly: seed, and which of its questions.
 ONCE_WRONG = [(101444, 4), (102724, 2), (103306, 1), (104273, 0), (104273, 2), (108873, 1), (110040, 3)]
@@ -71,14 +69,11 @@ def assert_brute_force(case: Case, name: str) -> Nearest | None:
     """Every way to search gives the answer that looking at all cells gives, which is returned."""
     truth = nearest(case.question())
     for way, settings in WAYS.items():
-        question = case.question()
-        with pytest.MonkeyPatch.context() as patch:
-            for setting, value in settings.items():
-                patch.setattr(forest_search, setting, value)
-            try:
-                assert_same(question, explain(question), truth)
-            except AssertionError as error:
-                raise AssertionError(f"{name}, {way}: {error}") from error
+        question = varied(case.question(), **settings)
+        try:
+            assert_same(question, explain(question), truth)
+        except AssertionError as error:
+            raise AssertionError(f"{name}, {way}: {error}") from error
     return truth
 
 
@@ -138,13 +133,11 @@ def test_questions_that_once_went_wrong(seed: int, i: int) -> None:
 
 
 @pytest.mark.parametrize("block", seeds(1, 4))
-def test_the_strong_bound_equals_brute_force(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_strong_bound_equals_brute_force(block: int) -> None:
     """With the Lagrangian bound from the first box on, 600 random questions are answered as by brute force."""
-    monkeypatch.setattr(forest_search, "STALLED", 0)
-    monkeypatch.setattr(forest_search, "STRONG_FROM", (0, 0))
     for seed in range(20_000 + block * 30, 20_000 + (block + 1) * 30):
         for i, case in enumerate(cases(seed, EACH)):
-            question = case.question()
+            question = varied(case.question(), stalled=0, strong_from=(0, 0))
             try:
                 assert_same(question, explain(question), nearest(question))
             except AssertionError as error:
@@ -152,13 +145,11 @@ def test_the_strong_bound_equals_brute_force(block: int, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("block", seeds(1, 2))
-def test_splits_at_the_sharpest_face_equal_brute_force(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_splits_at_the_sharpest_face_equal_brute_force(block: int) -> None:
     """With boxes split where both halves gain most from the first one on, 300 questions end as by brute force."""
-    monkeypatch.setattr(forest_search, "PATIENCE", (0, 0))
-    monkeypatch.setattr(forest_search, "SHARP_FROM", (0, 0))
     for seed in range(30_000 + block * 30, 30_000 + (block + 1) * 30):
         for i, case in enumerate(cases(seed, EACH)):
-            question = case.question()
+            question = varied(case.question(), patience=(0, 0), sharp_from=(0, 0))
             try:
                 assert_same(question, explain(question), nearest(question))
             except AssertionError as error:
@@ -179,20 +170,17 @@ def medium_case(seed: int) -> Case:
     return Case(seed, policy, context, decision, (decision + 1) % 4, "absolute" if seed % 2 else "relative")
 
 
-def test_plain_and_strong_bounds_and_sharp_splits_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_plain_and_strong_bounds_and_sharp_splits_agree() -> None:
     """On questions with hundreds of boxes, where proposals come in, all ways to search prove the same distance."""
     boxes, found = [], 0
-    monkeypatch.setattr(forest_search, "STRONG_FROM", (0, 0))
     for seed in range(17):
         case = medium_case(seed)
         answers = []
         never = 10**9
         ways = ((never, never, never), (never, 0, never), (0, never, never), (0, never, 0), (100, 50, 200))
         for stalled, sharp_from, sharper_from in ways:
-            monkeypatch.setattr(forest_search, "STALLED", stalled)
-            monkeypatch.setattr(forest_search, "SHARP_FROM", (sharp_from, sharp_from))
-            monkeypatch.setattr(forest_search, "SHARPER_FROM", sharper_from)
-            question = case.question()
+            way = {"stalled": stalled, "sharp_from": (sharp_from, sharp_from), "sharper_from": sharper_from}
+            question = varied(case.question(), strong_from=(0, 0), **way)
             answer = explain(question)
             if answer.point is not None:
                 assert_feasible(question, answer)
@@ -514,15 +502,14 @@ def decimal_policy(seed: int, n: int) -> Policy:
 
 @pytest.mark.parametrize("without_table", [False, True])
 @pytest.mark.parametrize("n", [20, 90])
-def test_tails_of_costs_that_tie_up_to_rounding(n: int, without_table: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tails_of_costs_that_tie_up_to_rounding(n: int, without_table: bool) -> None:
     """Where the next cost lies a rounding error away, the search for the tail's beginning still turns the right way."""
-    if without_table:
-        monkeypatch.setattr(criteria, "TABLE_LIMIT", 0)
+    table = {"tail_table": 0} if without_table else {}
     for seed in range(12):
         policy = decimal_policy(seed, n)
         context = policy.schema_.row(policy.X_.iloc[0])
         risks = [policy.risk_.of(costs, policy.weights_at(context)) for costs in policy.Y_.T]
         best = int(np.argmin(risks))
         for instead in set(range(6)) - {best}:
-            question = Case(seed, policy, context, best, instead, "relative").question()
+            question = varied(Case(seed, policy, context, best, instead, "relative").question(), **table)
             assert_same(question, explain(question), nearest(question))

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.asking import searching
 from tests.blocks import seeds
 from tests.cases import OneOf
 from tests.kernel_soaking import kernel_disagreement
@@ -14,7 +15,6 @@ from tests.timing import at_most
 from whence.errors import InputError, WhenceError
 from whence.policy import Policy
 from whence.risk import CVaR
-from whence.search import driver
 from whence.weights import KernelWeights
 
 
@@ -54,13 +54,13 @@ def test_own_units_are_those_of_the_columns() -> None:
     assert why.changes["feature"].tolist() == ["x1"]
 
 
-def test_the_answer_does_not_depend_on_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_answer_does_not_depend_on_the_clock() -> None:
     """Long and short slices of the search lead to the same boxes, the same bound and the same context."""
     policy = _policy(n=500, d=4, width=0.1)
     answers = set()
     for seconds in (0.0, 0.001, 10.0):
-        monkeypatch.setattr(driver, "SLICE", seconds)
-        why = policy.explain(policy.X_.iloc[1], 1 - policy.decide(policy.X_.iloc[1]), node_limit=3000)
+        with searching(slice_seconds=seconds):
+            why = policy.explain(policy.X_.iloc[1], 1 - policy.decide(policy.X_.iloc[1]), node_limit=3000)
         answers.add((why.status, why.nodes, why.bound, why.distance, tuple(why.context)))
     assert len(answers) == 1, answers
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.asking import searching
 from tests.cases import OneOf
 from tests.forests import paper_forest
 from tests.search.test_potential_phase import wide_policy
@@ -14,7 +15,6 @@ from tests.search.test_potential_phase import wide_policy
 import whence as wh
 from whence import question
 from whence.question import Limits
-from whence.search.sets import potential_phase as plan_by_plan
 
 
 def rarely_paying(weights: Any, columns: int = 15) -> wh.Explanation | Callable[..., Any]:
@@ -55,11 +55,11 @@ def test_a_memory_limit_ends_a_search(name: str) -> None:
     assert answers[0].bound <= answers[1].bound
 
 
-def test_a_memory_limit_ends_plans_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_memory_limit_ends_plans_one_by_one() -> None:
     """Potentials of boxes, and the leaves that these meet, count as well."""
-    monkeypatch.setattr(plan_by_plan, "AFTER", 1)
-    whole = of_routes()
-    short = of_routes(memory_limit=20_000)
+    with searching(potentials_after=1):
+        whole = of_routes()
+        short = of_routes(memory_limit=20_000)
     assert whole.status == "optimal"
     assert short.status == "time_limit"
     assert short.note == "the search had used its memory of 20 kB"

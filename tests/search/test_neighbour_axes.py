@@ -10,6 +10,7 @@ from tests.search.test_neighbour_search import random_case
 from whence._core import AxisKind
 from whence.search.neighbours.neighbour_axes import Layout
 from whence.search.neighbours.neighbour_seeds import Seeds
+from whence.settings import SearchSettings
 
 Floats = NDArray[np.float64]
 
@@ -37,7 +38,7 @@ def test_axes_measure_what_coordinates_do() -> None:
             along = axes.base + np.where(whole, apart > 0.0, apart).sum(axis=1)
             assert along == pytest.approx(np.abs(points - context).sum(axis=1), abs=1e-12)
             assert layout.to_axes(context) == pytest.approx(at, abs=1e-12)
-            far = Seeds(axes, None)._distance(at[None, :])  # type: ignore[arg-type]
+            far = Seeds(axes, None, SearchSettings())._distance(at[None, :])  # type: ignore[arg-type]
             assert far == pytest.approx([question.space.distance(context)], abs=1e-12)
             categories += int(whole.sum())
     assert categories > 200

@@ -9,6 +9,7 @@ from tests.search.test_neighbour_search import random_case
 from whence._core import AxisKind
 from whence.search.neighbours.neighbour_axes import Layout
 from whence.search.neighbours.neighbour_seeds import Seeds
+from whence.settings import SearchSettings
 
 Floats = NDArray[np.float64]
 
@@ -20,7 +21,7 @@ def test_seeds_are_allowed() -> None:
         question, _ = random_case(seed, ["k", "ck", "kk", "dk"][seed % 4])
         layout = Layout.of(question.space, question.weights.points_, 1, 1e-6)  # type: ignore[union-attr]
         axes = layout.axes
-        seeds = Seeds(axes, None)  # type: ignore[arg-type]
+        seeds = Seeds(axes, None, SearchSettings())  # type: ignore[arg-type]
         rows = seeds._allowed(axes.points)
         for row, past in zip(rows, axes.points, strict=True):
             assert question.space.allows(layout.to_coordinates(row)).all()

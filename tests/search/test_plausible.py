@@ -14,7 +14,6 @@ from tests.search.holding import all_cells, excess, nearest_between
 from tests.search.test_confidence import WAYS, assert_nearest, scaled
 
 from whence.question import Question
-from whence.search.forest import forest_search
 from whence.search.forest.extend_grid import isolated
 from whence.search.forest.forest_search import explain
 from whence.search.forest.grid import grid_of
@@ -50,14 +49,13 @@ def small(question: Question, forest: IsolationForest) -> bool:
 
 
 @pytest.mark.parametrize("block", seeds(5, BLOCKS))
-def test_the_nearest_plausible_cell(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_nearest_plausible_cell(block: int) -> None:
     """Both risks, with and without confidence, trained and frozen forests: the nearest cell that both forests allow."""
-    for name, value in WAYS[block % len(WAYS)].items():
-        monkeypatch.setattr(forest_search, name, value)
+    way = WAYS[block % len(WAYS)]
     looked = farther = 0
     for seed in range(SEEDS * block, SEEDS * (block + 1)):
         for i, case in enumerate(cases(seed, EACH)):
-            question = scaled(varied(case.question(), kind="relative"), (1.0, 1e9, 1e-9)[(seed + i) % 3])
+            question = scaled(varied(case.question(), kind="relative", **way), (1.0, 1e9, 1e-9)[(seed + i) % 3])
             forest = isolation(seed, case)
             if not small(question, forest):
                 continue
@@ -92,15 +90,13 @@ def test_more_plausible_is_never_nearer(block: int) -> None:
 
 @pytest.mark.parametrize("eager", [False, True])
 @pytest.mark.parametrize("block", seeds(2, 6))
-def test_absolute_questions(block: int, eager: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_absolute_questions(block: int, eager: bool) -> None:
     """The nearest plausible cell at which no plan beats the alternative; also where boxes ask for the best plan."""
-    if eager:
-        for name, value in {"COMMON": 0, "EAGER_FROM": 0}.items():
-            monkeypatch.setattr(forest_search, name, value)
+    way = {"common_rivals": 0, "eager_from": 0} if eager else {}
     looked = 0
     for seed in range(4000 + 25 * block, 4000 + 25 * (block + 1)):
         for case in cases(seed, 1):
-            question = varied(case.question(), kind="absolute")
+            question = varied(case.question(), kind="absolute", **way)
             forest = isolation(seed, case)
             if not small(question, forest):
                 continue

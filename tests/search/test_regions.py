@@ -17,7 +17,6 @@ from whence.features.space import Space
 from whence.question import Limits, Question
 from whence.search.forest.forest_search import explain
 from whence.search.forest.grid import grid_of
-from whence.search.regions import regions
 from whence.search.regions.regions import Region, region
 
 BLOCKS, SEEDS, EACH = 24, 30, 3
@@ -141,17 +140,16 @@ def test_what_is_proved_when_time_is_up_is_true() -> None:
 
 @pytest.mark.parametrize("many", [False, True])
 @pytest.mark.parametrize("block", seeds(2, 8))
-def test_absolute_regions(block: int, many: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_absolute_regions(block: int, many: bool) -> None:
     """No plan beats the alternative in any cell of a region, and next to each face one does.
 
     Where there are too many cells to look at, a search for any better plan covers them all.
     """
-    if many:
-        monkeypatch.setattr(regions, "LOOKS", 0)
+    looks = {"region_looks": 0} if many else {}
     looked = 0
     for seed in range(7000 + 25 * block, 7000 + 25 * (block + 1)):
         for case in cases(seed, 1):
-            question = varied(case.question(), kind="absolute")
+            question = varied(case.question(), kind="absolute", **looks)
             answer = explain(question)
             if answer.point is None:
                 continue
@@ -174,19 +172,18 @@ def test_absolute_regions(block: int, many: bool, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize("block", seeds(1, 4))
-def test_absolute_regions_with_confidence(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_absolute_regions_with_confidence(block: int) -> None:
     """The alternative stands against the best plan of every cell by its standard errors, and next to each face not.
 
     There are too many cells to look at: a search by every plan covers them all.
     """
-    monkeypatch.setattr(regions, "LOOKS", 0)
     looked = grown = refuted = 0
     for seed in range(9000 + 60 * block, 9000 + 60 * (block + 1)):
         case, kappa = cases(seed, 1)[0].but(within=(0.0, 0.1, 0.4)[seed % 3]), (0.4, 1.5)[seed % 2]
         unit = (1.0, 1e9, 1e-9)[seed // 2 % 3]
         costs = unit * np.ascontiguousarray(case.policy.Y_.T)
         plans = (1.0 + case.within) * costs
-        question = naming_the_best(scaled(case.question(), unit), plans)
+        question = varied(naming_the_best(scaled(case.question(), unit), plans), region_looks=0)
         answer = explain(varied(question, confidence=kappa))
         if answer.point is None:
             continue

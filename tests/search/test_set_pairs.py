@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.asking import varied
+from tests.asking import searching, varied
 from tests.blocks import seeds
 from tests.cases import Case, cases
 from tests.search.holding import all_cells, excess
@@ -17,13 +17,11 @@ from tests.set_soaking import set_case, set_disagreement
 from whence.claims.sets import Plans
 from whence.milp import set_program as milp_sets
 from whence.question import Question
-from whence.search.forest import forest_search
-from whence.search.sets import set_search as plan_sets
 from whence.search.sets.set_search import explain
 from whence.weights.plausibility import Isolation
 
 #: Ways to search for a set: without and with an explanation that is known before tables are made.
-SET_WAYS: list[dict[str, Any]] = [{}, {"LARGE": 0}]
+SET_WAYS: list[dict[str, Any]] = [{}, {"set_large": 0}]
 
 
 def some_plans(case: Case, question: Question, rows: np.ndarray, listed: bool) -> Question:
@@ -36,17 +34,14 @@ def some_plans(case: Case, question: Question, rows: np.ndarray, listed: bool) -
 
 
 @pytest.mark.parametrize("block", seeds(5, 8))
-def test_confident_and_plausible_sets(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_confident_and_plausible_sets(block: int) -> None:
     """Some plan better by standard errors, in usual contexts, both risks: the nearest cell, by every plan and tree."""
-    for name, value in WAYS[block % len(WAYS)].items():
-        monkeypatch.setattr(forest_search, name, value)
-    for name, value in SET_WAYS[block // 2 % len(SET_WAYS)].items():
-        monkeypatch.setattr(plan_sets, name, value)
+    way = WAYS[block % len(WAYS)] | SET_WAYS[block // 2 % len(SET_WAYS)]
     looked = found = 0
     for seed in range(7000 + 16 * block, 7000 + 16 * (block + 1)):
         for i, case in enumerate(cases(seed, 2)):
             factor = (1.0, 1e9, 1e-9)[(seed + i) % 3]
-            question = scaled(varied(case.question(), kind="relative"), factor)
+            question = scaled(varied(case.question(), kind="relative", **way), factor)
             forest = isolation(seed, case)
             if not small(question, forest):
                 continue
@@ -68,11 +63,11 @@ def test_confident_and_plausible_sets(block: int, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize("block", seeds(2, 6))
-def test_tables_about_what_is_nearer_than_a_known_explanation(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tables_about_what_is_nearer_than_a_known_explanation(block: int) -> None:
     """Routes, quantities, lists and rules, both kinds and all risks, with tables that leave out what is farther."""
-    monkeypatch.setattr(plan_sets, "LARGE", 0)
-    for seed in range(4000 + 30 * block, 4000 + 30 * (block + 1)):
-        assert set_disagreement(set_case(seed, ("stock", "own", "grid")[seed % 3])) == "", f"set_case({seed})"
+    with searching(set_large=0):
+        for seed in range(4000 + 30 * block, 4000 + 30 * (block + 1)):
+            assert set_disagreement(set_case(seed, ("stock", "own", "grid")[seed % 3])) == "", f"set_case({seed})"
 
 
 #: Sets as the integer program sees them: in lists, as routes, quantities and pairs, or by nothing but their `solve`.

@@ -33,6 +33,7 @@ from whence.search.forest.proposals import (
     pulled,
 )
 from whence.search.sets.potential_phase import PlanByPlan
+from whence.settings import SearchSettings
 from whence.util.aliases import Floats
 from whence.weights import TreeWeights
 from whence.weights.plausibility import Isolation
@@ -423,7 +424,9 @@ def _holds_at(question: Question, kept: KeptGrid, leaves: Ints) -> bool:
     return over <= question.claim.tau
 
 
-def equal_shares(kept: KeptGrid, located: _core.Located, reach: float, buckets: int) -> _core.Shares:
+def equal_shares(
+    kept: KeptGrid, located: _core.Located, reach: float, buckets: int = SearchSettings.buckets
+) -> _core.Shares:
     """Equal shares among the trees that ask for a column, over steps up to the distance `reach`."""
     start, group, all_distances = located.start, located.group, located.distance
     d = start.size

@@ -87,7 +87,7 @@ def exchanged(
     return proposals.best if proposals.found < cutoff else None
 
 
-def nearest_first(kept: KeptGrid, located: _core.Located, past: Ints, most: int) -> Ints:
+def nearest_first(kept: KeptGrid, located: _core.Located, past: Ints, most: int = SearchSettings.tried) -> Ints:
     """Allowed cells like those of the nearest past contexts."""
     cells = allowed_cells(kept, located, past)
     order = np.argsort(located.distance[kept.places(cells)].sum(axis=1), kind="stable")[:most]
