@@ -32,7 +32,7 @@ for seed in range(100):
     if other > best * (1 + 1e-3):
         break
 began = time.perf_counter()
-import whence.search.forest.forest_search, whence.search.neighbours.neighbour_search
+import whence.search.forest_search, whence.search.neighbour_search
 search = time.perf_counter() - began
 seconds = []
 for _ in range(2):

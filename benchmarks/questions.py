@@ -16,7 +16,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -27,7 +27,9 @@ import whence as wh
 from _common import Report, Settings, main, milliseconds, shown
 from paper import study
 from paper.forests import paper_forest
-from whence.search.sets import potential_phase as plan_by_plan
+from whence.engines import ENGINES
+from whence.question import Answer, Question
+from whence.search.search_engine import Search
 
 #: Seconds after which a question is given up, and contexts that random search and differential evolution may try.
 LIMIT, TRIED = 20.0, 300
@@ -233,11 +235,19 @@ def one_plan(settings: Settings) -> None:
 @contextmanager
 def _without_potentials() -> Iterator[None]:
     """Questions are answered by the search that otherwise comes first alone."""
-    before, plan_by_plan.AFTER = plan_by_plan.AFTER, 10**9
+    before, ENGINES["search"] = ENGINES["search"], _Plain
     try:
         yield
     finally:
-        plan_by_plan.AFTER = before
+        ENGINES["search"] = before
+
+
+class _Plain(Search):
+    """The search, which never takes plans one by one."""
+
+    def answer(self, question: Question) -> Answer:
+        """Search without potentials."""
+        return super().answer(replace(question, settings=replace(question.settings, potentials_after=10**9)))
 
 
 def warm_up() -> None:

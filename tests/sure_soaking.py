@@ -23,7 +23,7 @@ from tests.soaking import EXACT
 from whence.errors import WhenceError
 from whence.explain import set_questions as plan_sets
 from whence.question import Question
-from whence.search.sets import confident_sets as sure_sets
+from whence.search import frontiers as sure_sets
 from whence.weights import KNNWeights
 
 #: Costs that differ by no more, as a share of the largest, may tie.

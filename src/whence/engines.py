@@ -46,23 +46,23 @@ AUTO = "search"
 #: an explanation to the region around it, and a :class:`whence.milp.weighting.Weighting` for the integer program.
 PARTS: dict[str, dict[str, str]] = {
     "whence.weights.trees.TreeWeights": {
-        "search": "whence.search.forest.forest_search:explain",
-        "sets": "whence.search.sets.set_search:explain",
-        "region": "whence.search.regions.regions:region",
+        "search": "whence.search.forest_search:explain",
+        "sets": "whence.search.set_search:explain",
+        "region": "whence.search.regions:region",
         "milp": "whence.milp.tree_program:ForestWeighting",
     },
     "whence.weights.neighbours.KNNWeights": {
-        "search": "whence.search.neighbours.neighbour_search:explain",
-        "sets": "whence.search.neighbours.neighbour_sets:explain",
-        "region": "whence.search.regions.neighbour_regions:region",
+        "search": "whence.search.neighbour_search:explain",
+        "sets": "whence.search.neighbour_search:explain_sets",
+        "region": "whence.search.neighbour_regions:region",
         "milp": "whence.milp.neighbour_program:NeighbourWeighting",
     },
     # What ForecastWeights show to engines: a forecast stands in the place of weights.
     "whence.weights.forecast_weights.ForecastTrees": {
-        "search": "whence.search.forest.forecast_search:explain",
-        "milp": "whence.milp.forecast_program:ForecastWeighting",
+        "search": "whence.search.forecast_search:explain",
+        "milp": "whence.milp.line_program:ForecastWeighting",
     },
-    "whence.weights.forecast_weights.ForecastLine": {"search": "whence.milp.forecast_program:explain"},
+    "whence.weights.forecast_weights.ForecastLine": {"search": "whence.milp.line_program:explain"},
     "whence.weights.kernel.KernelWeights": {
         "search": "whence.search.kernel_search:explain",
         "sets": "whence.search.kernel_search:explain_sets",

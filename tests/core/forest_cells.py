@@ -16,8 +16,8 @@ from tests.oracle import risk_of_rows
 
 from whence import CVaR, Expectation, Policy
 from whence._core import Box, Reach, TailCriterion
-from whence.search.forest import forest_criteria as criteria
-from whence.search.forest.grid import grid_of, locate
+from whence.search import forest_criteria as criteria
+from whence.search.grid import grid_of, locate
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]

@@ -14,9 +14,9 @@ from tests.oracle import estimator_rows
 
 from whence import _core
 from whence.question import Question
-from whence.search.forest.forest_criteria import add_rival, criterion_of
-from whence.search.forest.forest_search import equal_shares
-from whence.search.forest.grid import KeptGrid, grid_of, locate
+from whence.search.forest_criteria import add_rival, criterion_of
+from whence.search.forest_search import equal_shares
+from whence.search.grid import KeptGrid, grid_of, locate
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]

@@ -10,9 +10,9 @@ from tests.core.forest_cells import Floats, ForestScene, scenes
 
 from whence import _core
 from whence.risk import CVaR
-from whence.search.forest.forest_criteria import add_plan, add_rival, criterion_of
-from whence.search.forest.forest_search import equal_shares
-from whence.search.forest.grid import leaf_means
+from whence.search.forest_criteria import add_plan, add_rival, criterion_of
+from whence.search.forest_search import equal_shares
+from whence.search.grid import leaf_means
 
 KAPPAS = (0.5, 1.5, 4.0)
 #: Thresholds that suit equally well: see ConfidentTailCriterion.

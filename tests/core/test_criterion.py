@@ -7,8 +7,8 @@ import pytest
 from tests.core.forest_scene import Scene, scenes, sums_over_trees, tree_of_leaves
 
 from whence import _core
-from whence.search.forest import forest_criteria as criteria
-from whence.search.forest.grid import leaf_means
+from whence.search import forest_criteria as criteria
+from whence.search.grid import leaf_means
 from whence.settings import SearchSettings
 
 

@@ -10,7 +10,7 @@ import pytest
 from tests.core.forest_cells import Floats, ForestScene, scenes
 
 from whence import _core
-from whence.search.forest.forest_search import equal_shares
+from whence.search.forest_search import equal_shares
 
 
 class Curved:

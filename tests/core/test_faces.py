@@ -6,7 +6,7 @@ import numpy as np
 from tests.core.forest_scene import Scene, scenes, tree_of_leaves
 
 from whence import _core
-from whence.search.forest.grid import leaf_means
+from whence.search.grid import leaf_means
 
 
 def bounded_boxes(seed: int, count: int, first: int) -> list[tuple[Scene, _core.OpenBox]]:

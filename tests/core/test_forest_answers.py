@@ -9,8 +9,8 @@ import pytest
 from tests.core.forest_cells import ForestScene, Ints, scenes
 
 from whence._core import ForestSearch
-from whence.search.forest import forest_criteria as criteria
-from whence.search.forest.forest_search import equal_shares
+from whence.search import forest_criteria as criteria
+from whence.search.forest_search import equal_shares
 
 SCENES = 20
 WAYS = ["plain", "sharp", "strong", "both"]

@@ -9,7 +9,7 @@ from tests.core.forest_cells import ForestScene, forest_scene, scenes
 from tests.oracle import cells as oracle_cells
 
 from whence._core import Box, Hull, Reach
-from whence.search.forest.grid import locate
+from whence.search.grid import locate
 
 SCENES = 20
 

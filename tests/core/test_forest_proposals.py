@@ -8,8 +8,8 @@ from tests.asking import varied
 from tests.core.forest_cells import ForestScene, Ints, Mask, forest_scene, scenes
 
 from whence._core import Proposals
-from whence.search.forest.grid import locate
-from whence.search.forest.proposals import nearest_first
+from whence.search.grid import locate
+from whence.search.proposals import nearest_first
 from whence.settings import SearchSettings
 
 SCENES = 20

@@ -7,7 +7,7 @@ import pytest
 from tests.core.forest_cells import Floats, ForestScene, scenes
 
 from whence._core import OpenBox, TailCriterion
-from whence.search.forest.forest_search import equal_shares
+from whence.search.forest_search import equal_shares
 
 SCENES = 20
 

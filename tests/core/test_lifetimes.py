@@ -10,8 +10,8 @@ import pytest
 from tests.core.forest_scene import scenes
 
 from whence import _core
-from whence.search.forest.forest_search import equal_shares
-from whence.search.forest.grid import locate
+from whence.search.forest_search import equal_shares
+from whence.search.grid import locate
 
 
 def test_a_criterion_forgets_the_rows_of_a_search_that_is_gone() -> None:

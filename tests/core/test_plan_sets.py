@@ -13,8 +13,8 @@ from tests.core.forest_cells import Floats, ForestScene
 from whence import ShortestPath
 from whence._core import Box, ForestSearch, OpenBox, PlanList, RouteTable, StockCriterion, StockTable, Tolls
 from whence.problems.route_sets import RouteSet
-from whence.search.forest.grid import alive_leaves
-from whence.search.sets.set_search import list_criterion, row_of_plans
+from whence.search.grid import alive_leaves
+from whence.search.set_search import list_criterion, row_of_plans
 
 TAU = 1e-6
 

@@ -10,9 +10,9 @@ from sklearn.ensemble import IsolationForest
 from tests.core.forest_cells import ForestScene
 
 from whence import _core
-from whence.search.forest import forest_criteria as criteria
-from whence.search.forest.extend_grid import isolated
-from whence.search.forest.grid import locate
+from whence.search import forest_criteria as criteria
+from whence.search.extend_grid import isolated
+from whence.search.grid import locate
 from whence.weights.plausibility import Isolation
 
 

@@ -7,7 +7,7 @@ import pytest
 from tests.core.forest_scene import Floats, Scene, scenes
 
 from whence import _core
-from whence.search.forest.grid import leaf_means
+from whence.search.grid import leaf_means
 
 
 def worth_of(scene: Scene) -> Floats:

@@ -9,7 +9,7 @@ import pytest
 from tests.core.forest_scene import Scene, scenes, sums_over_trees, tree_of_leaves
 
 from whence import _core
-from whence.search.forest.forest_criteria import rival_row
+from whence.search.forest_criteria import rival_row
 
 
 def test_the_latest_rows_are_kept() -> None:

@@ -12,7 +12,7 @@ from tests.core.neighbour_scene import Scene
 
 from whence._core import ForestSearch, NeighbourProgress
 from whence.risk import CVaR
-from whence.search.forest.forest_search import equal_shares
+from whence.search.forest_search import equal_shares
 
 #: More threads than cores are put aside with a box in hand while others go on, which is what can go wrong.
 THREADS = [1, 2, 4, 16]

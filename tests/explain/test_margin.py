@@ -14,7 +14,7 @@ from tests.oracle import MOST_CELLS, nearest, nearest_by_costs
 
 import whence as wh
 from whence.errors import InputError
-from whence.search.forest.grid import grid_of
+from whence.search.grid import grid_of
 
 BLOCKS, SEEDS = 8, 20
 

@@ -21,9 +21,9 @@ from tests.search.test_neighbour_search import random_case
 import whence as wh
 from whence.errors import InputError
 from whence.question import Question
-from whence.search.forest import forest_search as forest
-from whence.search.forest.forest_criteria import rival_row
-from whence.search.neighbours import neighbour_search as knn
+from whence.search import forest_search as forest
+from whence.search import neighbour_search as knn
+from whence.search.forest_criteria import rival_row
 
 SHARES = (0.0, 0.01, 0.05, 0.2)
 EXACT = 1e-6
@@ -201,7 +201,7 @@ def test_the_dual_program_agrees() -> None:
 
 def test_the_row_of_a_rival_bounds_its_cost() -> None:
     """A row adds up to the rival's risk where its threshold was taken, and to no less anywhere else."""
-    from whence.search.forest.grid import grid_of
+    from whence.search.grid import grid_of
 
     case = next(c for seed in range(50) for c in cases(seed, 1, weights="forest") if c.policy.risk_ == wh.CVaR(0.8))
     question = case.but(kind="absolute").question()

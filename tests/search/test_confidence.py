@@ -13,7 +13,7 @@ from tests.cases import Case, cases
 from tests.search.holding import Cells, all_cells, excess, nearest_between
 
 from whence.question import Answer, Question
-from whence.search.forest.forest_search import explain
+from whence.search.forest_search import explain
 
 BLOCKS, SEEDS, EACH = 20, 30, 2
 KAPPAS = (0.3, 1.0, 2.0, 4.0)

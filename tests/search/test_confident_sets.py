@@ -19,8 +19,8 @@ from tests.sure_soaking import KAPPAS, sure_disagreement
 import whence as wh
 from whence.claims.sets import Others, Plans
 from whence.question import Question
-from whence.search.neighbours import neighbour_sets as knn_plan_sets
-from whence.search.sets.warm_start import ListedBest
+from whence.search import neighbour_search as knn_plan_sets
+from whence.search.set_search import ListedBest
 
 #: Other ways to search, which large questions take.
 WAYS = ({}, {"patience_confident": (0, 0), "stalled": 0, "strong_from": (1, 1), "sharp_to": 0})
@@ -54,7 +54,7 @@ def test_sure_sets_of_neighbours(block: int, monkeypatch: pytest.MonkeyPatch) ->
         asked = varied(question, confidence=KAPPAS[seed // 2 % 4], plans=some_plans(question, rows, outside, listed))
         holds = sure_judge(asked, rows, outside, listed)
         monkeypatch.setattr(knn_reference, "judge", lambda *_, holds=holds: holds)
-        answer = knn_plan_sets.explain(asked)
+        answer = knn_plan_sets.explain_sets(asked)
         assert_distance(answer, knn_reference.nearest_by_vertices(asked, list(outside)), question.settings.separation)
         found += answer.point is not None
     assert 20 < found < 80

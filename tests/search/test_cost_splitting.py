@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from tests.asking import varied
 from tests.cases import cases
 
-from whence.search.forest.forest_search import explain
+from whence.search.forest_search import explain
 
 Floats = NDArray[np.float64]
 

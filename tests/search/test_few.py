@@ -16,7 +16,7 @@ from tests.search.test_plausible import isolation, least_score, small
 
 from whence.features.space import Few
 from whence.question import Question
-from whence.search.forest.forest_search import explain
+from whence.search.forest_search import explain
 from whence.weights.plausibility import Isolation
 
 

@@ -10,10 +10,10 @@ from tests.cases import Case, OneOf
 from tests.search.test_forest_search import decimal_policy
 
 from whence import CVaR, Policy
-from whence.search.forest import forest_criteria as criteria
-from whence.search.forest import forest_search
-from whence.search.forest.grid import grid_of
-from whence.search.forest.proposals import past_cells
+from whence.search import forest_criteria as criteria
+from whence.search import forest_search
+from whence.search.grid import grid_of
+from whence.search.proposals import past_cells
 from whence.settings import SearchSettings
 
 Floats = NDArray[np.float64]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tests.core.forest_cells import ForestScene
 
 from whence.question import Question
-from whence.search.forest.forest_search import ForestFrontier
+from whence.search.forest_search import ForestFrontier
 
 Floats = NDArray[np.float64]
 

@@ -19,7 +19,7 @@ from tests.oracle import Nearest, estimator_rows, nearest
 from whence import CVaR, Expectation, ForestWeights, Newsvendor, Policy, Schema, ShortestPath
 from whence.problems.linear import LinearProblem
 from whence.question import Answer, Limits, Question
-from whence.search.forest.forest_search import explain
+from whence.search.forest_search import explain
 
 BLOCKS, SEEDS, EACH = 16, 25, 5
 #: Both look for the last double that still rounds into a cell.

@@ -10,7 +10,7 @@ from tests.cases import Case, OneOf
 from tests.core.forest_cells import scenes
 
 from whence import Expectation, ForestWeights, Policy
-from whence.search.forest.grid import grid_of, leaf_means
+from whence.search.grid import grid_of, leaf_means
 
 Floats = NDArray[np.float64]
 

@@ -12,11 +12,10 @@ from tests.search.holding import all_cells, excess, nearest_between
 from tests.search.test_confidence import assert_nearest, relative
 from tests.search.test_neighbour_search import random_case
 
-from whence.question import Limits, Question
+from whence.question import Limits, Question, earlier
 from whence.risk import Expectation
-from whence.search.forest import forest_search as forest
-from whence.search.forest.ladder_memo import earlier
-from whence.search.neighbours import neighbour_search as knn
+from whence.search import forest_search as forest
+from whence.search import neighbour_search as knn
 
 KAPPAS = (0.0, 0.4, 1.2, 2.3, 5.0)
 

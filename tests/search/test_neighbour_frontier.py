@@ -13,7 +13,7 @@ from tests.search.test_neighbour_search import ask, random_case
 from whence import Expectation
 from whence.features.space import Space
 from whence.question import Question
-from whence.search.neighbours.neighbour_search import NeighbourFrontier
+from whence.search.neighbour_search import NeighbourFrontier
 
 Floats = NDArray[np.float64]
 

@@ -16,9 +16,9 @@ import whence as wh
 from whence.claims.sets import Plans
 from whence.errors import InputError
 from whence.question import Limits, Question
-from whence.search.neighbours.neighbour_search import explain
-from whence.search.regions.neighbour_regions import region
-from whence.search.regions.regions import Region, within_box
+from whence.search.neighbour_regions import region
+from whence.search.neighbour_search import explain
+from whence.search.regions import Region, within_box
 
 Floats = NDArray[np.float64]
 

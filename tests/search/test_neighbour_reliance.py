@@ -15,7 +15,7 @@ from tests.search.test_neighbour_search import random_case
 from whence.milp.milp_engine import IntegerProgram
 from whence.question import Answer, Question
 from whence.risk import Expectation
-from whence.search.neighbours.neighbour_search import explain
+from whence.search.neighbour_search import explain
 from whence.weights.plausibility import Nearby, UsuallyNear
 
 Floats = NDArray[np.float64]

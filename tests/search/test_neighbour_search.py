@@ -17,7 +17,7 @@ from tests.timing import at_most
 from whence.features.space import Space
 from whence.question import Answer, Limits, Question
 from whence.risk import CVaR, Expectation, Risk
-from whence.search.neighbours.neighbour_search import NeighbourFrontier, explain
+from whence.search.neighbour_search import NeighbourFrontier, explain
 from whence.weights import InputMap, KNNWeights
 
 Floats = NDArray[np.float64]

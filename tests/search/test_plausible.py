@@ -14,9 +14,9 @@ from tests.search.holding import all_cells, excess, nearest_between
 from tests.search.test_confidence import WAYS, assert_nearest, scaled
 
 from whence.question import Question
-from whence.search.forest.extend_grid import isolated
-from whence.search.forest.forest_search import explain
-from whence.search.forest.grid import grid_of
+from whence.search.extend_grid import isolated
+from whence.search.forest_search import explain
+from whence.search.grid import grid_of
 from whence.weights.plausibility import Isolation
 
 BLOCKS, SEEDS, EACH = 20, 27, 2

@@ -9,8 +9,8 @@ from sklearn.tree import DecisionTreeRegressor
 from tests.cases import Case, OneOf
 
 from whence import Expectation, ForestWeights, Policy
-from whence.search.forest.grid import grid_of
-from whence.search.forest.proposals import past_cells
+from whence.search.grid import grid_of
+from whence.search.proposals import past_cells
 
 Floats = NDArray[np.float64]
 

@@ -15,9 +15,9 @@ from whence.claims.sets import Plans
 from whence.explain.set_questions import any_plan
 from whence.features.space import Space
 from whence.question import Limits, Question
-from whence.search.forest.forest_search import explain
-from whence.search.forest.grid import grid_of
-from whence.search.regions.regions import Region, region
+from whence.search.forest_search import explain
+from whence.search.grid import grid_of
+from whence.search.regions import Region, region
 
 BLOCKS, SEEDS, EACH = 24, 30, 3
 

@@ -17,7 +17,7 @@ from tests.set_soaking import set_case, set_disagreement
 from whence.claims.sets import Plans
 from whence.milp import set_program as milp_sets
 from whence.question import Question
-from whence.search.sets.set_search import explain
+from whence.search.set_search import explain
 from whence.weights.plausibility import Isolation
 
 #: Ways to search for a set: without and with an explanation that is known before tables are made.

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from whence.claims.confidence import rivals_there
+from whence.claims.sets import rivals_there
 from whence.errors import InternalError
 from whence.features import Schema
 from whence.features.space import Refusal

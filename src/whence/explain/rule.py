@@ -17,8 +17,8 @@ from whence.question import Question
 from whence.report.document import RegionEntry, scalar
 from whence.report.numbers import plain, share, with_unit
 from whence.report.question_words import rule_claim
-from whence.search.regions.regions import Region as Box
-from whence.search.regions.regions import within_box
+from whence.search.regions import Region as Box
+from whence.search.regions import within_box
 
 if TYPE_CHECKING:
     from whence.explain.explanation import Explanation

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
-from whence.claims.confidence import APART, rivals_there, worst_rival
-from whence.claims.sets import Others, Plans, about_set
+from whence.claims.sets import APART, Others, Plans, about_set, rivals_there, worst_rival
 from whence.errors import InputError, SolverError
 from whence.explain.ask import Request
 from whence.explain.plan_costs import sample_costs, share_below

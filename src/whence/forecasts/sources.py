@@ -17,8 +17,8 @@ from whence.models.base import Forecast, Link
 from whence.models.lines import NEARLY, FittedLine, Line, typed_like
 from whence.models.tree_arrays import Layout
 from whence.question import Answer, Question
-from whence.search.forest.forecast_search import SummedTrees, crossing
-from whence.search.split import nearest_way_round
+from whence.search.forecast_search import SummedTrees, crossing
+from whence.search.search_engine import nearest_way_round
 from whence.util.aliases import Floats
 from whence.weights.forecasters import LinearForecaster
 

@@ -14,10 +14,9 @@ from whence.claims.plans import PlanIsBest
 from whence.engines import Engine, check_reliance, part_of
 from whence.errors import InputError
 from whence.milp.axes import add_few
+from whence.milp.context_rows import Plausibility, add_relations
 from whence.milp.criterion_rows import Criterion, add_dual, check_dual, criterion_of
-from whence.milp.isolation import Plausibility
 from whence.milp.model import Columns, Linear, Model, Program, Row
-from whence.milp.relation_rows import add_relations
 from whence.milp.set_program import about_set, check_set, set_criterion
 from whence.milp.solvers import SOLVERS, solver_named
 from whence.milp.solvers.base import Interrupts, Outcome, Solver, SolverSettings

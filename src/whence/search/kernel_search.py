@@ -11,10 +11,10 @@ from whence._core import KernelMeasure, KernelSearch, KernelShape
 from whence.errors import InputError
 from whence.question import Answer, Question
 from whence.search import driver
-from whence.search.neighbours.neighbour_axes import Layout, rules_of
-from whence.search.neighbours.neighbour_search import few_changes, within_gap
-from whence.search.neighbours.neighbour_seeds import Seeds
-from whence.search.sets.per_plan import LISTED, OneByOne
+from whence.search.frontiers import LISTED, OneByOne
+from whence.search.neighbour_axes import Layout, rules_of
+from whence.search.neighbour_search import few_changes, within_gap
+from whence.search.neighbour_seeds import Seeds
 from whence.util.aliases import Floats
 from whence.weights.kernel import LEAST, KernelWeights
 from whence.weights.metrics import seen_in_coordinates

@@ -16,10 +16,10 @@ import numpy as np
 
 from whence import _core
 from whence.question import Question
-from whence.search.forest.forest_criteria import rival_row
-from whence.search.forest.grid import KeptGrid, cell_beyond, few_changes, leaf_means, locate, weights_at
-from whence.search.forest.linear_rows import Region, nearest_under_rows
-from whence.search.forest.proposals import Ints, past_cells
+from whence.search.extend_grid import Region, nearest_under_rows
+from whence.search.forest_criteria import rival_row
+from whence.search.grid import KeptGrid, cell_beyond, few_changes, leaf_means, locate, weights_at
+from whence.search.proposals import Ints, past_cells
 from whence.util.aliases import Floats
 from whence.util.linear_program import OutOfTime, check_time, until
 from whence.weights import TreeWeights
@@ -142,7 +142,7 @@ class SolvedBoxes:
         if self._proposed:
             return None
         self._proposed = True
-        from whence.search.sets.set_search import list_criterion
+        from whence.search.set_search import list_criterion
 
         question, began = self.question, self.question.limits.remaining
         spare = self.question.settings.solved_share * began

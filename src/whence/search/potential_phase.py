@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whence import _core
-from whence.search.forest.grid import alive_leaves
+from whence.search.grid import alive_leaves
 from whence.util.aliases import Floats
 
 if TYPE_CHECKING:
-    from whence.search.forest.forest_search import ForestFrontier
+    from whence.search.forest_search import ForestFrontier
 
 __all__ = ["PlanByPlan"]
 

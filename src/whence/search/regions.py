@@ -23,10 +23,10 @@ from whence import _core
 from whence.claims.sets import Plans, about_set
 from whence.features.space import Space
 from whence.question import Answer, Question
-from whence.search.forest.forest_criteria import add_plan, add_rival, confident_excess, criterion_of
-from whence.search.forest.grid import KeptGrid, grid_of, leaf_means, locate, weights_at
-from whence.search.regions.regions_confident import Refuting, looked_through
-from whence.search.sets import set_search as plan_sets
+from whence.search import set_search as plan_sets
+from whence.search.forest_criteria import add_plan, add_rival, confident_excess, criterion_of
+from whence.search.grid import KeptGrid, grid_of, leaf_means, locate, weights_at
+from whence.search.regions_confident import Refuting, looked_through
 from whence.util.aliases import Floats
 from whence.util.linear_program import OutOfTime
 
@@ -99,7 +99,7 @@ def region(
         A context at which the criterion holds, in coordinates.
     confidence : float, default=0.0
         Standard errors over the trees by which it must hold. An absolute question's `better` must then name the best
-        plan at any weights: see :func:`whence.search.forest.forest_search.explain`.
+        plan at any weights: see :func:`whence.search.forest_search.explain`.
     rivals : sequence of ndarray, optional
         Of an absolute question: sample costs of plans already known, times ``1 + within``.
     anything : Plans, optional

@@ -1,6 +1,6 @@
 """The answer as a rule, for nearest neighbours: the largest box around an explanation in which it stays true.
 
-It is grown face by face, as for forests (:mod:`whence.search.regions.regions`): the nearest context beyond a face in
+It is grown face by face, as for forests (:mod:`whence.search.regions`): the nearest context beyond a face in
 which the criterion is broken says how far the face may move, and is found by the search for the nearest explanation
 with both plans exchanged, among the contexts beyond that face and with a distance that counts this one axis alone.
 Where the time is up, the face moves as far as is proved.  Contexts count whose neighbours are told apart, by the least
@@ -21,9 +21,8 @@ from whence.claims.sets import Plans
 from whence.errors import InputError
 from whence.features.space import Space
 from whence.question import Limits, Question
-from whence.search.neighbours import neighbour_search as knn
-from whence.search.neighbours import neighbour_sets as knn_plan_sets
-from whence.search.regions.regions import Region, beaten_within, within_box
+from whence.search import neighbour_search as knn
+from whence.search.regions import Region, beaten_within, within_box
 from whence.util.aliases import Floats
 from whence.weights import KNNWeights
 
@@ -48,7 +47,7 @@ def region(
 ) -> Region:
     """The largest box around `point`, an explanation, in which the question's plain criterion holds.
 
-    See :func:`whence.search.regions.regions.region`; `confidence` changes nothing.
+    See :func:`whence.search.regions.region`; `confidence` changes nothing.
     """
     if not cast(KNNWeights, question.weights).plain:
         # How narrow what cannot be told apart is along an axis is known for sums of differences only.
@@ -79,7 +78,7 @@ def region(
         if anything is None:
             return grower.region(False)
         box = within_box(space, point, grower.low, grower.high)
-        found, none = beaten_within(question, box, anything, knn_plan_sets.explain)
+        found, none = beaten_within(question, box, anything, knn.explain_sets)
         rival = None if found is None else question.rival(question.weights.at(question.inputs.row(found)))
         # A plan that is known already beats the alternative there by rounding alone.
         if rival is None or any(np.array_equal(rival, one) for one in plans):

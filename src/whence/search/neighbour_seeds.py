@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence._core import AxisKind
-from whence.search.neighbours.neighbour_axes import Axes
+from whence.search.neighbour_axes import Axes
 from whence.settings import SearchSettings
 from whence.util.aliases import Floats
 

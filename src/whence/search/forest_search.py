@@ -10,20 +10,19 @@ from numpy.typing import NDArray
 
 from whence import _core
 from whence.features.space import Space
-from whence.question import Answer, Question
+from whence.question import Answer, Question, earlier, remember
 from whence.search import driver
-from whence.search.forest.extend_grid import isolated, related
-from whence.search.forest.forest_criteria import (
+from whence.search.extend_grid import Region, isolated, nearest_under_rows, related
+from whence.search.forest_criteria import (
     add_rival,
     confident_excess,
     confidently,
     criterion_of,
     rival_row,
 )
-from whence.search.forest.grid import KeptGrid, cell_beyond, few_changes, grid_of, leaf_means, locate, weights_at
-from whence.search.forest.ladder_memo import earlier, remember
-from whence.search.forest.linear_rows import Region, nearest_under_rows
-from whence.search.forest.proposals import (
+from whence.search.grid import KeptGrid, cell_beyond, few_changes, grid_of, leaf_means, locate, weights_at
+from whence.search.potential_phase import PlanByPlan
+from whence.search.proposals import (
     climbed,
     contexts_in_time,
     descended,
@@ -32,7 +31,6 @@ from whence.search.forest.proposals import (
     past_cells,
     pulled,
 )
-from whence.search.sets.potential_phase import PlanByPlan
 from whence.settings import SearchSettings
 from whence.util.aliases import Floats
 from whence.weights import TreeWeights

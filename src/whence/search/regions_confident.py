@@ -9,24 +9,27 @@ alternative stands in all of the box: the plan that is best at a context would h
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
 from whence import _core
 from whence.claims.sets import Plans
+from whence.problems.base import Stock
 from whence.question import Question
-from whence.search.forest.forest_criteria import add_plan, confident_excess
-from whence.search.forest.grid import KeptGrid, leaf_means, weights_at
-from whence.search.sets.newsvendor_candidates import likely_stock
+from whence.search.forest_criteria import add_plan, confident_excess
+from whence.search.grid import KeptGrid, alive_leaves, leaf_means, weights_at
 from whence.util.aliases import Floats
 from whence.util.linear_program import OutOfTime
 
-__all__ = ["Refuting", "looked_through"]
+__all__ = ["Refuting", "likely_stock", "looked_through"]
+
 
 Ints = NDArray[np.int32]
 
-#: Costs count as equal where they differ by less than this share of the largest one, however small the tolerance is.
+#: Costs count as equal where they differ by less than this share of the largest one, however small the tolerance is;
+#: shares of demand where they differ by no more.
 EQUAL = 1e-9
 
 
@@ -183,3 +186,63 @@ class Refuting:
 
     def _leaves(self, cells: Ints) -> Ints:
         return self.kept.grid.leaves_at(np.ascontiguousarray(cells))[: self.kept.trees]
+
+
+def likely_stock(stock: Stock, kept: KeptGrid, part: _core.Located, limit: int, table: int) -> Floats | None:
+    """Sample costs of all plans that may be the best ones at some cell of a box, where there are at most this many.
+
+    Parameters
+    ----------
+    stock : Stock
+        The quantities, which no budget may join.
+    kept : KeptGrid
+        The grid of the forest.
+    part : _core.Located
+        The cells of the box.
+    limit : int
+        How many plans are listed at most; None is the answer where there are more.
+    table : int
+        Numbers in the table of the leaves of the box and all samples, at most.
+    """
+    leaves, tree = alive_leaves(part, kept, np.inf)
+    samples = stock.demand.shape[0]
+    if np.isfinite(stock.budget) or leaves.size * samples > table:
+        return None
+    shares = np.array([_shares(kept, leaf, samples) for leaf in leaves.tolist()])
+    first = np.flatnonzero(np.diff(tree, prepend=-1))
+    choices = [_between(stock, j, shares, first) for j in range(stock.demand.shape[1])]
+    if np.prod([float(one.size) for one in choices]) > limit:
+        return None
+    return np.array([_costs(stock, np.array(plan)) for plan in product(*choices)])
+
+
+def _shares(kept: KeptGrid, leaf: int, samples: int) -> Floats:
+    """The weight of every sample in a leaf."""
+    own = kept.samples.ravel()[kept.first[leaf] : kept.first[leaf] + kept.size[leaf]]
+    mass = None if kept.mass is None else kept.mass[own]
+    counted = np.bincount(own, mass, samples)
+    return np.asarray(counted / counted.sum())
+
+
+def _between(stock: Stock, j: int, shares: Floats, first: NDArray[np.int64]) -> Floats:
+    """Quantities of one product: best is the smallest with no more above it than holding costs allow for."""
+    demand = np.clip(stock.demand[:, j], stock.lower[j], stock.upper[j])
+    order = np.argsort(demand, kind="stable")
+    up_to = np.cumsum(shares[:, order], axis=1)
+    quantities, last = np.unique(demand[order][::-1], return_index=True)
+    above = 1.0 - up_to[:, demand.size - 1 - last]
+    if quantities[0] > stock.lower[j]:
+        quantities = np.append(stock.lower[j], quantities)
+        above = np.column_stack([np.ones(len(above)), above])
+    allowed = stock.holding[j] / (stock.holding[j] + stock.backorder[j])
+    least = np.minimum.reduceat(above, first, axis=0).mean(axis=0) <= allowed + EQUAL
+    most = np.maximum.reduceat(above, first, axis=0).mean(axis=0) <= allowed - EQUAL
+    ends = [int(one.argmax()) if one.any() else quantities.size - 1 for one in (least, most)]
+    found: Floats = quantities[ends[0] : ends[1] + 1]
+    return found
+
+
+def _costs(stock: Stock, plan: Floats) -> Floats:
+    over = plan - stock.demand
+    costs: Floats = np.sum(np.where(over > 0.0, stock.holding * over, -stock.backorder * over), axis=1)
+    return costs

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from whence import _core
 from whence.question import Question
-from whence.search.forest.grid import KeptGrid, leaf_means
+from whence.search.grid import KeptGrid, leaf_means
 from whence.util.aliases import Floats
 
 __all__ = [

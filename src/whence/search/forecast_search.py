@@ -14,8 +14,8 @@ from whence.claims.forecasts import ForecastBetween, OrderBeats
 from whence.models.tree_arrays import ArrayTree
 from whence.question import Answer, Question, nearest_of
 from whence.search import driver
-from whence.search.forest.forest_search import ForestFrontier, against_decision, prepared
-from whence.search.forest.grid import KeptGrid
+from whence.search.forest_search import ForestFrontier, against_decision, prepared
+from whence.search.grid import KeptGrid
 from whence.util.aliases import Floats
 from whence.weights.forecast_weights import ForecastTrees
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence import _core
-from whence.search.forest.grid import KeptGrid
+from whence.search.grid import KeptGrid
 from whence.settings import SearchSettings
 from whence.weights import InputMap
 
