@@ -20,3 +20,9 @@ def bakery(tmp_path: Path) -> Path:
 def small(tmp_path: Path) -> Path:
     """The project of the days; its project file."""
     return write_project(tmp_path / "small")
+
+
+@pytest.fixture(autouse=True)
+def _no_lines_of_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a machine that is busy, lines of progress would come between those that are compared."""
+    monkeypatch.setattr("whence.cli.screen.LINES", 1e6)

@@ -11,14 +11,18 @@ import signal
 import subprocess
 import sys
 import termios
+import threading
 import time
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pytest
 from tests.cli.support import ENVIRONMENT
 from tests.forests import PAPER_KEYS
 from tests.processes import usual_signals
+
+from whence.cli import screen
 
 
 def hard_project(folder: Path) -> Path:
@@ -188,3 +192,22 @@ def test_second_ctrl_c_ends_at_once(tmp_path: Path) -> None:
     assert same
     assert plain.rstrip().endswith("whence: stopped.")
     assert "How far you may rely on it" not in plain
+
+
+@pytest.mark.parametrize("counted", [False, True])
+def test_lines_of_progress_where_output_is_redirected(monkeypatch: pytest.MonkeyPatch, counted: bool) -> None:
+    """Without a terminal, whoever waits is told from time to time how far it has come, and what remains."""
+    monkeypatch.setattr(screen, "LINES", 0.001)
+    said: list[str] = []
+    enough = threading.Event()
+
+    def note(text: str) -> None:
+        said.append(text)
+        if "second" in text or "3 of 4" in text:
+            enough.set()
+
+    monkeypatch.setattr(screen, "note", note)
+    with screen.counting("Asking", 4, 1) if counted else screen.waiting("first") as show:
+        show(3) if counted else show("second")
+        assert enough.wait(60)
+    assert re.fullmatch(r"Asking: 3 of 4, about \d+ s left \(\d+ s\)" if counted else r"second \(\d+ s\)", said[-1])

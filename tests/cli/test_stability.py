@@ -11,7 +11,7 @@ from tests.cli.support import refused, run
 from tests.project.samples import write_city
 
 import whence as wh
-from whence.cli import explain as command
+from whence.cli import options
 from whence.project import Project
 
 
@@ -85,17 +85,30 @@ def test_both_answers_about_a_set(small: Path) -> None:
     assert all(why.plausible == 0.2 for why in menu)
 
 
-def test_the_second_answer_about_a_set_that_nobody_asked_for_has_an_end(
+def test_a_question_of_which_nobody_says_how_long_it_may_take_has_an_end(
     small: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without a time limit the nearest answer is told, and the command does not search for the other one for ever."""
-    monkeypatch.setattr(command, "UNASKED", 0.0)
-    small.write_text(small.read_text("utf-8").replace("time_limit = 30", ""), "utf-8")
+    """Without a time limit a minute is one; "none" lifts it, in the project as on the command line."""
+    monkeypatch.setattr(options, "SECONDS", 1e-9)
+    said = small.read_text("utf-8")
+    small.write_text(said.replace("time_limit = 30", ""), "utf-8")
+    assert run("explain", small, "-c", "3").exit_code == 4
+    assert run("explain", small, "-c", "3", "--time-limit", "none").exit_code == 0
+    small.write_text(said.replace("time_limit = 30", 'time_limit = "none"'), "utf-8")
     told = run("explain", small, "-c", "3")
     assert told.exit_code == 0, told.output
     assert "Proved nearest" in told.stdout
-    assert "How far you may rely on it is not known: there was time for 0 refits." in told.stdout
-    assert "of 20 refits agree" in run("explain", small, "-c", "3", "--holds", "0.9").stdout
+    assert "'time_limit' must be a positive number" in refused(run("explain", small, "-c", "3", "--time-limit", "soon"))
+
+
+def test_the_rows_share_one_time_limit(small: Path) -> None:
+    """Every row is asked about however little time there is; without a limit, all of them are proved."""
+    for limit, statuses in (("1e-9", {"time_limit", "optimal", "none"}), ("none", {"optimal", "none"})):
+        told = run("stability", small, "--rows", "1-3", "--time-limit", limit, "--json")
+        assert told.exit_code == 0, told.output
+        rows = json.loads(told.stdout)
+        assert sorted(row["row"] for row in rows) == [1, 2, 3]
+        assert {row["status"] for row in rows} <= statuses
 
 
 def test_sets_of_quantities(small: Path) -> None:

@@ -82,7 +82,11 @@ def test_everything_at_once(tmp_path: Path) -> None:
         ("cakes = 4", "cake = 4", "problem.backorder: names 'cake', which is not an outcome. Did you mean 'cakes'?"),
         ("cakes = 4", "cake = 4", "problem.backorder: needs a number for the outcome 'cakes'."),
         ("budget = 100", "budget = -1", "problem.budget: The 'budget' parameter of Newsvendor must be"),
-        ("time_limit = 30", "time_limit = 0", "explain.time_limit: must be a positive number. Got 0 instead."),
+        (
+            "time_limit = 30",
+            "time_limit = 0",
+            "explain.time_limit: must be a positive number of seconds, or 'none'. Got 0 instead.",
+        ),
         ("time_limit = 30", "memory_limit = -1", "explain.memory_limit: must be a positive number. Got -1 instead."),
         (
             "time_limit = 30",

@@ -10,7 +10,15 @@ import typer
 from rich.table import Table
 from sklearn.model_selection import TimeSeriesSplit
 
-from whence.cli.options import JobsOption, JsonOption, ProjectArgument, check_jobs, check_target
+from whence.cli.options import (
+    JobsOption,
+    JsonOption,
+    LimitOption,
+    ProjectArgument,
+    check_jobs,
+    check_target,
+    read_limit,
+)
 from whence.cli.screen import console, counting, note, print_json, print_text, waiting
 from whence.errors import InputError
 from whence.evaluation import Evaluation
@@ -30,7 +38,8 @@ TimeOption = Annotated[
 RowsOption = Annotated[
     int | None, typer.Option(min=1, metavar="ROWS", help="Hold out at most this many rows in all, drawn at random.")
 ]
-LimitOption = Annotated[float | None, typer.Option(metavar="SECONDS", help="Stop after this many seconds.")]
+#: Seconds for all folds, unless somebody says otherwise.
+SECONDS = 600
 #: What a chart may be written as.
 DRAWN = (".png", ".svg", ".pdf")
 #: Lines of the table that `whence tune` prints.
@@ -43,7 +52,7 @@ def evaluate(
     time: TimeOption = False,
     jobs: JobsOption = 1,
     rows: RowsOption = None,
-    time_limit: LimitOption = None,
+    time_limit: LimitOption = f"{SECONDS}",
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the costs into this PNG, SVG or PDF.")] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -58,6 +67,7 @@ def evaluate(
       whence evaluate whence.toml --time --cv 8
       whence evaluate whence.toml --plot costs.png --json
     """
+    seconds = read_limit(time_limit)
     ready = _opened(project, jobs)
     check_target("'--plot'", plot)
     if plot is not None and plot.suffix.lower() not in DRAWN:
@@ -69,7 +79,7 @@ def evaluate(
             ready.Y,
             cv=TimeSeriesSplit(cv) if time else cv,
             most_rows=rows,
-            time_limit=time_limit,
+            time_limit=seconds,
             n_jobs=jobs,
             on_progress=show,
             sample_weight=ready.weight,
@@ -96,7 +106,7 @@ def tune(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Change nothing, only say what would be written.")] = False,
     jobs: JobsOption = 1,
     rows: RowsOption = None,
-    time_limit: LimitOption = None,
+    time_limit: LimitOption = f"{SECONDS}",
     as_json: JsonOption = False,
 ) -> None:
     """Tune: find weights that decide better, and write them into the project file with the evidence.
@@ -111,6 +121,7 @@ def tune(
       whence tune whence.toml --only forest --time
       whence tune whence.toml --time-limit 60 --jobs 2
     """
+    seconds = read_limit(time_limit)
     ready = _opened(project, jobs)
     with counting("Tuning", None, 0) as show:
         found = tuned(
@@ -121,7 +132,7 @@ def tune(
             only=only,
             simplest=not best,
             most_rows=rows,
-            time_limit=time_limit,
+            time_limit=seconds,
             n_jobs=jobs,
             on_progress=show,
             sample_weight=ready.weight,

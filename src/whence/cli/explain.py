@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
-import time
 from typing import Annotated, Any
 
 import typer
@@ -27,17 +25,11 @@ from whence.cli.screen import console, exit_code, note, print_json, print_text, 
 from whence.explain.explanation import Explanation
 from whence.explain.robust import HOLDS, why_not_refitted
 from whence.problems.base import cost_unit_of
-from whence.problems.plan_sets import PlanSet
 from whence.project import Project
-from whence.question import Progress
 from whence.report.numbers import plain, value, with_unit
 from whence.report.reliance import followed
 from whence.report.words import wrapped
 from whence.util.json import to_plain
-
-#: Seconds, after the nearest answer about a set, for one that holds in refits, where neither that nor a time limit was
-#: asked for.
-UNASKED = 60.0
 
 InsteadOption = Annotated[
     str | None,
@@ -76,7 +68,8 @@ def explain(
 
     Without a plan: the nearest context in which today's plan is more than 1 % above the best.
     First comes the nearest context, then where you may rely on it: in 9 of 10 refits of the forest, unless --holds
-    says otherwise. Ctrl-C or the time limit ends a search with the best found and what is proved so far.
+    says otherwise. Ctrl-C or the time limit (60 s unless said otherwise) ends a search with the best found and what is
+    proved so far.
 
     [bold]Examples[/bold]
 
@@ -100,23 +93,14 @@ def explain(
         arguments["decision"] = ready.plan(decision)
     given, plan = read_context(ready, context), ready.plan_asked(instead)
     told = _Told(as_json)
-    wanted = arguments["holds"]
     unknown = "" if asked.no_holds else _set_holds(ready, arguments)
-    # Of some sets little is known but how to solve them, and certainty takes long.
-    unbounded = isinstance(plan, PlanSet) and not wanted and arguments["time_limit"] is None
-    patience = UNASKED if unbounded else math.inf
     with searching(arguments["time_limit"]) as search:
 
         def on_nearest(found: Explanation) -> None:
             with search.aside():
                 told.nearest(found)
 
-        def on_progress(progress: Progress) -> bool:
-            return search(progress) and told.seconds_since_first <= patience
-
-        why = ready.fitted().explain(
-            given, plan, on_progress=on_progress, on_nearest=on_nearest, rule=True, **arguments
-        )
+        why = ready.fitted().explain(given, plan, on_progress=search, on_nearest=on_nearest, rule=True, **arguments)
         if not search.stopping:
             # Both answers are told with their rule; that of the nearest was not waited for.
             why = why.with_rule(nearest=True)
@@ -152,16 +136,9 @@ class _Told:
     def __init__(self, as_json: bool) -> None:
         self.as_json = as_json
         self.first = False
-        self._began: float | None = None
-
-    @property
-    def seconds_since_first(self) -> float:
-        """Seconds since the nearest explanation is known; 0 before."""
-        return 0.0 if self._began is None else time.perf_counter() - self._began
 
     def nearest(self, why: Explanation) -> None:
         """Print the nearest explanation; a document is printed once, with everything in it."""
-        self._began = time.perf_counter()
         if not self.as_json:
             print_text(str(why))
             self.first = True

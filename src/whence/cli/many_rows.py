@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,8 +14,9 @@ import joblib
 import numpy as np
 import pandas as pd
 import typer
+from joblib import effective_n_jobs
 
-from whence.batch.explanations import Explanations
+from whence.batch.explanations import Entry, Explanations
 from whence.cli import STOPPED
 from whence.cli.options import (
     JobsOption,
@@ -29,6 +31,7 @@ from whence.cli.options import (
 )
 from whence.cli.screen import BAD_INPUT, console, counting, ending_well, note, print_json, print_text, waiting
 from whence.errors import InputError, MissingDependencyError
+from whence.policy import Policy
 from whence.project import Project
 from whence.project.batches import BatchRun, as_text, read_questions
 from whence.util.files import claimed, write_text
@@ -144,8 +147,8 @@ def _check_target(questions: Path, answers: Path, overwrite: bool) -> None:
 
 #: Rows that are printed unless somebody says otherwise.
 SHOWN = 10
-#: Seconds for a row, unless somebody says otherwise.
-SECONDS = 10.0
+#: Rows per process that are asked together where they share a time limit, and the least seconds for one.
+TOGETHER, LEAST = 4, 0.05
 #: Columns of the table, and what they are called.
 COLUMNS = {
     "distance": "distance",
@@ -176,10 +179,10 @@ def stability(
 ) -> None:
     """Which decisions are fragile: how far every past context is from one in which its plan changes.
 
-    The time limit is for every row, 10 s unless said otherwise. The margin is how far from the best a plan may be, 1 %
-    unless said otherwise. A distance of 0.02 is a change of 2 % of one feature's range; where a row says
-    "none", no context of the history's range changes its plan. With --holds, the table says in how many refits each
-    row's answer holds.
+    The time limit is for all rows together, 60 s unless said otherwise: each gets its share of what is left. The
+    margin is how far from the best a plan may be, 1 % unless said otherwise. A distance of 0.02 is a change of 2 % of
+    one feature's range; where a row says "none", no context of the history's range changes its plan. With --holds,
+    the table says in how many refits each row's answer holds.
 
     [bold]Examples[/bold]
 
@@ -192,17 +195,13 @@ def stability(
     check_target("'--csv'", csv)
     ready = open_project(project, policy)
     arguments = asked.arguments(ready)
-    if "time_limit" not in asked.given:
-        arguments["time_limit"] = SECONDS
     for name in ("holds", "confidence", "refits"):
         # How far a plan is from changing is told of this fit, unless somebody asks for more.
         if name not in asked.given:
             arguments.pop(name, None)
     chosen, plans = _rows(ready, rows), ready.plan(instead)
     with counting("Asking", len(chosen), 0) as show:
-        found = ready.fitted().explain_many(
-            chosen, plans, n_jobs=jobs, on_progress=lambda done, total: show(done), **arguments
-        )
+        found = _asked(ready.fitted(), chosen, plans, jobs, show, arguments)
     table = _table(found)
     if as_json:
         rows_told = [{"row": int(number), **row} for number, row in zip(table.index, to_plain(table), strict=True)]
@@ -216,6 +215,24 @@ def stability(
     if found.errors:
         note(f"{len(found.errors)} of {len(found)} rows could not be asked about; the column 'error' says why.")
         raise typer.Exit(BAD_INPUT)
+
+
+def _asked(
+    policy: Policy, rows: pd.DataFrame, plans: Any, jobs: int, show: Callable[[int], None], arguments: dict[str, Any]
+) -> Explanations:
+    """Return an explanation of every row; where there is a time limit, each has its share of what is left of it."""
+    limit = arguments.pop("time_limit")
+    if limit is None:
+        return policy.explain_many(rows, plans, n_jobs=jobs, on_progress=lambda done, total: show(done), **arguments)
+    workers = effective_n_jobs(jobs)
+    until, size = time.monotonic() + limit, 1 if workers == 1 else TOGETHER * workers
+    entries: list[Entry] = []
+    for start in range(0, len(rows), size):
+        left = (until - time.monotonic()) * workers / (len(rows) - start)
+        part = rows.iloc[start : start + size]
+        entries += policy.explain_many(part, plans, n_jobs=jobs, time_limit=max(LEAST, left), **arguments)
+        show(len(entries))
+    return Explanations(entries, rows.index)
 
 
 def _rows(project: Project, rows: str | None) -> pd.DataFrame:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 import os
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
@@ -13,9 +14,10 @@ from typing import Annotated, Any, get_origin
 import pandas as pd
 import typer
 
+from whence.checks import POSITIVE
 from whence.cli.screen import note, shown, waiting
 from whence.errors import InputError, WhenceError
-from whence.explain.ask import OPTIONS, SearchRequest
+from whence.explain.ask import OPTIONS, SearchRequest, read_seconds
 from whence.project import Project
 from whence.project.project import load_policy
 from whence.project.typed_questions import read_bounds
@@ -47,6 +49,15 @@ ReportOption = Annotated[
     Path | None, typer.Option("--report", metavar="FILE", help="Write an HTML report here.", show_default=False)
 ]
 JobsOption = Annotated[int, typer.Option("--jobs", "-j", help="Processes; -1 for as many as there are cores.")]
+
+
+LimitOption = Annotated[str, typer.Option("--time-limit", metavar="SECONDS", help=OPTIONS["time_limit"].words)]
+
+
+def read_limit(text: str) -> float | None:
+    """Return the seconds that a command may take; None where it has no limit."""
+    seconds: float = POSITIVE.check("time_limit", read_seconds(text))
+    return None if math.isinf(seconds) else seconds
 
 
 def check_target(option: str, path: Path | None) -> None:
@@ -96,6 +107,10 @@ def complete_features(incomplete: str) -> list[str]:
     return []
 
 
+#: Seconds for a question of which neither the command line nor the project says how long it may take.
+SECONDS = 60.0
+
+
 class QuestionOptions:
     """What the command line says about a question, by the names of `ask.OPTIONS`; the project says the rest."""
 
@@ -113,6 +128,8 @@ class QuestionOptions:
         fixed = [name.strip() for names in named for name in ([names] if names in schema.names else names.split(","))]
         if self.no_holds:
             given["holds"] = False
+        if "time_limit" not in defaults.said:
+            given.setdefault("time_limit", SECONDS)
         return defaults.options(fixed=(*defaults["fixed"], *fixed), bounds=read_bounds(bounds, schema) or None, **given)
 
 

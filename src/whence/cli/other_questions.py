@@ -14,8 +14,10 @@ import typer
 from whence.cli import STOPPED
 from whence.cli.explain import InsteadOption
 from whence.cli.options import (
+    SECONDS,
     ContextOption,
     JsonOption,
+    LimitOption,
     PolicyOption,
     ProjectArgument,
     QuestionOptions,
@@ -24,6 +26,7 @@ from whence.cli.options import (
     check_target,
     open_project,
     read_context,
+    read_limit,
 )
 from whence.cli.screen import (
     FOUND,
@@ -160,7 +163,7 @@ def compare(
             help="The second one: a row of the history, name=value pairs, JSON, or a file; may be repeated.",
         ),
     ],
-    time_limit: Annotated[float | None, typer.Option(metavar="SECONDS", help="Stop after this many seconds.")] = None,
+    time_limit: LimitOption = f"{SECONDS:g}",
     report: ReportOption = None,
     policy: PolicyOption = None,
     as_json: JsonOption = False,
@@ -172,10 +175,11 @@ def compare(
       whence compare whence.toml --before 11 --after 12
       whence compare whence.toml -b 11 -a 12 -a temperature=20 --report since.html
     """
+    seconds = read_limit(time_limit)
     ready = _opened(project, policy, report)
     contexts = read_context(ready, before), read_context(ready, after)
     with waiting("Comparing ..."):
-        found = ready.fitted().compare(*contexts, time_limit=time_limit)
+        found = ready.fitted().compare(*contexts, time_limit=seconds)
     _tell(ready, found, report, as_json)
 
 

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from whence.cli.options import JsonOption, ProjectArgument
+from whence.cli.options import SECONDS, JsonOption, ProjectArgument
 from whence.cli.screen import BAD_INPUT, console, note, print_json, print_text, waiting
 from whence.errors import InputError
 from whence.evaluation.evaluating import judged
@@ -235,7 +235,7 @@ def _shown(console: Console, example: Example, out: Path) -> list[Path]:
     written = []
     for kind, question in QUESTIONS.items():
         with waiting("Searching ..."):
-            why = policy.explain(example.today, example.alternative, kind=kind)
+            why = policy.explain(example.today, example.alternative, kind=kind, time_limit=SECONDS)
         if why.status == "interrupted":
             # A search keeps what it has found on Ctrl-C; a demo that was told to stop stops.
             raise KeyboardInterrupt

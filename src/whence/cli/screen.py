@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -21,8 +22,8 @@ from whence import question
 from whence.cli import STOPPED
 from whence.util.aliases import Status
 
-#: Seconds between two updates of how far a search has come.
-EVERY = 0.1
+#: Seconds between two updates of how far a search has come, and between two lines of it where no terminal shows one.
+EVERY, LINES = 0.1, 10.0
 
 #: What a terminal obeys rather than shows: control characters but for ends of lines and tabs, and those that turn the
 #: direction of writing, by which a text can be shown as another one.
@@ -74,58 +75,95 @@ def note(text: str) -> None:
 
 @contextmanager
 def waiting(text: str) -> Iterator[Callable[[str], None]]:
-    """Show a line on stderr while the block runs, which changes it by calling what it is given; on terminals only."""
+    """Show a line on stderr while the block runs, which changes it by calling what it is given."""
     with _status(text) as status:
-        yield lambda text: None if status is None else status.update(Text(text))
+        yield lambda text: status.update(Text(text))
 
 
-@contextmanager
-def _status(text: str) -> Iterator[StatusLine | None]:
+class _Lines:
+    """Say from time to time on stderr how far something has come, where no terminal shows a line that changes."""
+
+    def __init__(self, text: Text) -> None:
+        self._text = text
+        self._began = time.monotonic()
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._say, daemon=True)
+
+    def update(self, text: Text) -> None:
+        """Change what is said the next time."""
+        self._text = text
+
+    def start(self) -> None:
+        """Do nothing: lines are said one below the other."""
+
+    stop = start
+
+    def __enter__(self) -> _Lines:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def _say(self) -> None:
+        while not self._ended.wait(LINES):
+            note(f"{self._text.plain} ({time.monotonic() - self._began:.0f} s)")
+
+
+def _status(text: str) -> StatusLine | _Lines:
+    """Return what shows a line on stderr while a block runs."""
     screen = console(stderr=True)
     if not screen.is_terminal or screen.is_dumb_terminal:
-        yield None
-        return
-    with screen.status(Text(text)) as status:
-        yield status
+        return _Lines(Text(text))
+    return screen.status(Text(text))
 
 
 @contextmanager
 def counting(text: str, total: int | None, done: int) -> Iterator[Callable[..., None]]:
-    """Show a bar while the block runs, which calls what it is given with the number done; on terminals only.
+    """Show how many are done while the block runs, which calls what it is given with the number, and what remains.
 
     Where the number in all is not known before, it is given along with the number done.
     """
     screen = console(stderr=True)
+    if not screen.is_terminal or screen.is_dumb_terminal:
+        began = time.monotonic()
+        with _Lines(Text(f"{text} ...")) as lines:
+            yield lambda count, of=total: lines.update(Text(_counted(text, count, of, count - done, began)))
+        return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    shown = screen.is_terminal and not screen.is_dumb_terminal
-    with Progress(*columns, console=screen, transient=True, disable=not shown) as bar:
+    with Progress(*columns, console=screen, transient=True) as bar:
         task = bar.add_task(text, total=total, completed=done)
         yield lambda count, total=None: bar.update(task, completed=count, total=total)
+
+
+def _counted(text: str, count: int, total: int | None, new: int, began: float) -> str:
+    """Return how many are done, and an estimate of the seconds that remain."""
+    if not total or not new:
+        return f"{text}: {count}"
+    return f"{text}: {count} of {total}, about {(time.monotonic() - began) / new * (total - count):.0f} s left"
 
 
 class _Search:
     """Shows how far a search has come, and stops it when the user asks."""
 
-    def __init__(self, status: StatusLine | None, time_limit: float | None) -> None:
+    def __init__(self, status: StatusLine | _Lines, time_limit: float | None) -> None:
         self.status, self.time_limit = status, time_limit
         self.said = 0.0
         self.stopping = False
 
     def say(self, text: str) -> None:
         """Change the line."""
-        if self.status is not None:
-            self.status.update(Text(text))
+        self.status.update(Text(text))
 
     @contextmanager
     def aside(self) -> Iterator[None]:
         """Take the line away while the block prints: what goes to stdout must not pass through stderr."""
-        if self.status is not None:
-            self.status.stop()
+        self.status.stop()
         try:
             yield
         finally:
-            if self.status is not None:
-                self.status.start()
+            self.status.start()
 
     def __call__(self, progress: question.Progress) -> bool:
         """What `Policy.explain` calls as `on_progress`."""

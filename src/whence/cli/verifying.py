@@ -10,7 +10,7 @@ import typer
 
 from whence.certificate.verify import Verification
 from whence.certificate.verify import verify as verified
-from whence.cli.options import JsonOption, PolicyOption, ProjectArgument, open_project
+from whence.cli.options import SECONDS, JsonOption, PolicyOption, ProjectArgument, open_project, read_limit
 from whence.cli.screen import DIFFERS, FOUND, TIME_LIMIT, note, print_json, print_text, searching
 from whence.errors import InputError
 from whence.evaluation.evaluating import judged
@@ -43,7 +43,9 @@ def verify(
     prove: Annotated[
         bool, typer.Option("--prove", help="Search again, so that status and bound are proved anew.")
     ] = False,
-    time_limit: Annotated[float | None, typer.Option(metavar="SECONDS", help="Seconds for that search.")] = None,
+    time_limit: Annotated[
+        str | None, typer.Option(metavar="SECONDS", help="Seconds for that search, 60 by default; none for no limit.")
+    ] = None,
     policy: PolicyOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -61,25 +63,26 @@ def verify(
       whence verify why.json whence.toml
       whence verify why.json whence.toml --prove --time-limit 60
     """
-    if time_limit is not None and not (prove and time_limit > 0):
-        raise InputError(f"'--time-limit' must be a positive number, with '--prove'. Got {time_limit:g} instead.")
+    if time_limit is not None and not prove:
+        raise InputError(f"'--time-limit' must be a positive number, with '--prove'. Got {time_limit} instead.")
+    seconds = read_limit(time_limit or f"{SECONDS:g}") if prove else None
     document = loaded(explanation)
     kind = ANSWERS.get(document.get("schema")) if isinstance(document, dict) else None
     said = (kind or Explanation).from_dict(document)
     ready = open_project(project, policy)
-    with searching(time_limit) as search:
+    with searching(seconds) as search:
         if isinstance(said, Explanation):
             found = verified(
                 said,
                 ready.fitted(),
                 document=document,
                 prove=prove,
-                time_limit=time_limit,
+                time_limit=seconds,
                 on_progress=search,
                 judge=lambda: judged(ready.fitted()),
             )
         else:
-            found = said.verify(ready.fitted(), prove=prove, time_limit=time_limit)
+            found = said.verify(ready.fitted(), prove=prove, time_limit=seconds)
     for remark in found.remarks:
         note(remark)
     if as_json:

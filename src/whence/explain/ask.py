@@ -119,6 +119,24 @@ def read_margin(value: Any) -> float | tuple[float, str]:
     return part
 
 
+def read_seconds(value: Any) -> float:
+    """Return a time limit from how people write it; infinite for "none".
+
+    Examples
+    --------
+    >>> read_seconds("1.5"), read_seconds(60), read_seconds("none")
+    (1.5, 60.0, inf)
+    """
+    try:
+        found = math.inf if value == "none" else float(value)
+    except ValueError:
+        found = math.nan
+    # Which numbers will do is for the request to say.
+    if math.isnan(found) or (math.isinf(found) and value != "none"):
+        raise refused("time_limit", "a positive number, or 'none'", value)
+    return found
+
+
 def _is_margin(value: Any) -> bool:
     try:
         read_margin(value)
@@ -130,6 +148,7 @@ def _is_margin(value: Any) -> bool:
 #: What files may hold, where the words differ from those about an argument.
 FINITE = Rule("a positive number", lambda value: is_number(value) and 0 < value < math.inf)
 COUNT = whole(1, 2**32 - 1, "a whole number of at least 1")
+SECONDS = Rule("a positive number of seconds, or 'none'", lambda value: value == "none" or FINITE.fits(value))
 TEXTS = Rule(
     "a list of texts in quotes",
     lambda value: isinstance(value, list) and all(isinstance(entry, str) for entry in value),
@@ -166,8 +185,8 @@ class SearchRequest:
         recorded="given", in_file=COUNT, flag="max_changes", metavar="COUNT", typed=int,
     )  # fmt: skip
     time_limit: float | None = option(
-        None, "Stop after this many seconds.", POSITIVE.or_none(),
-        effort=True, in_file=FINITE, read=float, flag="time_limit", metavar="SECONDS", typed=float,
+        None, "Stop after this many seconds; none for no limit.", POSITIVE.or_none(),
+        effort=True, in_file=SECONDS, read=read_seconds, flag="time_limit", metavar="SECONDS",
     )  # fmt: skip
     node_limit: int | None = option(None, "Stop after this many boxes or nodes.", POSITIVE.or_none(), effort=True)
     memory_limit: int | None = option(

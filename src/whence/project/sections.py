@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import math
 import re
 import shutil
 import tomllib
@@ -133,6 +134,8 @@ class ExplainDefaults:
                 found[other] = OPTIONS[other].default
         if found["holds"] is False:
             found["holds"] = None
+        if found["time_limit"] == math.inf:
+            found["time_limit"] = None
         return found
 
 
