@@ -5,10 +5,10 @@
     python scripts/mutate.py --only 7 12        some of the changes again
     python scripts/mutate.py --list             show the changes only
 
-The changes are drawn from the folders of `PLACES`, the same each time for the same code and `--seed`. The file is
-changed where it lies and put back afterwards, so that a working tree with changes of its own is refused: make a git
-worktree for it. A change that no test of the short run notices and one of the long run does is a gap in the short run;
-one that neither notices changes no answer (a bound that is a little weaker, say), or is a gap in both: look at it.
+The changes are drawn from the folders of `PLACES`, the same each time for the same code and `--seed`, and made in a copy
+of the last commit (a git worktree in a temporary folder). A change that no test of the short run notices and one of the
+long run does is a gap in the short run; one that neither notices changes no answer (a bound that is a little weaker,
+say), or is a gap in both: look at it.
 """
 
 from __future__ import annotations
@@ -19,11 +19,14 @@ import os
 import random
 import re
 import resource
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 import tokenize
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -82,20 +85,33 @@ class Change:
     def __str__(self) -> str:
         return f"{self.path}:{self.line}\n     - {self.before.strip()}\n     + {self.after.strip()}"
 
-    def apply(self) -> None:
-        """Write the line otherwise."""
-        self._write(self.before, self.after)
+    @contextmanager
+    def made(self, tree: Path) -> Iterator[None]:
+        """Write the line otherwise in a copy of the repository, and then as it was."""
+        text = (tree / self.path).read_text("utf-8")
+        lines = text.splitlines(keepends=True)
+        lines[self.line - 1] = self.after
+        (tree / self.path).write_text("".join(lines), "utf-8")
+        try:
+            yield
+        finally:
+            (tree / self.path).write_text(text, "utf-8")
 
-    def undo(self) -> None:
-        """Write the line as it was."""
-        self._write(self.after, self.before)
 
-    def _write(self, old: str, new: str) -> None:
-        lines = (ROOT / self.path).read_text("utf-8").splitlines(keepends=True)
-        if lines[self.line - 1] != old:
-            raise SystemExit(f"mutate: {self.path}:{self.line} was changed by something else; put it back by hand")
-        lines[self.line - 1] = new
-        (ROOT / self.path).write_text("".join(lines), "utf-8")
+@contextmanager
+def copied() -> Iterator[Path]:
+    """Make a copy of the last commit, with the core as it was built here, and remove it in the end."""
+    with tempfile.TemporaryDirectory(prefix="whence-mutate-") as folder:
+        tree = Path(folder) / "tree"
+        git = ["git", "-C", str(ROOT), "worktree"]
+        subprocess.run([*git, "add", "--quiet", "--detach", str(tree), "HEAD"], check=True)
+        try:
+            for core in (ROOT / "src" / "whence").glob("_core.*"):
+                if core.suffix != ".pyi":
+                    shutil.copy(core, tree / "src" / "whence" / core.name)
+            yield tree
+        finally:
+            subprocess.run([*git, "remove", "--force", str(tree)], check=True)
 
 
 def lines_of_python(text: str) -> Iterator[int]:
@@ -119,9 +135,9 @@ def lines_of_cpp(text: str) -> Iterator[int]:
             yield number
 
 
-def possible(place: str) -> list[tuple[Path, int, str, str]]:
+def possible(tree: Path, place: str) -> list[tuple[Path, int, str, str]]:
     """Return every line of a place that can be changed, with each change."""
-    where = ROOT / place
+    where = tree / place
     files = [where] if where.is_file() else sorted(p for p in where.rglob("*") if p.suffix in (".py", ".cpp", ".hpp"))
     found = []
     for path in files:
@@ -136,17 +152,17 @@ def possible(place: str) -> list[tuple[Path, int, str, str]]:
             for pattern, written in SWAPS:
                 for match in re.finditer(pattern, line):
                     changed = line[: match.start()] + written + line[match.end() :]
-                    found.append((path.relative_to(ROOT), number, line, changed))
+                    found.append((path.relative_to(tree), number, line, changed))
     return found
 
 
-def drawn(seed: int) -> list[Change]:
+def drawn(tree: Path, seed: int) -> list[Change]:
     """Return the changes of a seed: of every place so many, in any file of it, no line twice."""
     changes = []
     for place, (count, tests) in PLACES.items():
         rng = random.Random(f"{seed} {place}")
         known: set[tuple[Path, int]] = set()
-        choices = possible(place)
+        choices = possible(tree, place)
         rng.shuffle(choices)
         for path, number, before, after in choices:
             if (path, number) not in known and len(known) < count:
@@ -155,22 +171,23 @@ def drawn(seed: int) -> list[Change]:
     return changes
 
 
-def noticed(change: Change, long: bool, workers: int) -> str:
+def noticed(tree: Path, tests: tuple[str, ...], long: bool, workers: int) -> str:
     """Return which test notices a change first; nothing where none does."""
     environment = {**os.environ, "MPLBACKEND": "Agg", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    environment["PYTHONPATH"] = str(tree / "src")
     day = environment.pop("WHENCE_TEST_DAY", "20410")
     chosen = ["-m", "not long"]
     if long:
         environment["WHENCE_TEST_DAY"] = day
         chosen = []
-    built = _run([sys.executable, "-c", "import whence"], environment)
+    built = _run(tree, [sys.executable, "-c", "import whence._core"], environment)
     if built is None or built.returncode:
         return "it does not even start"
-    for folder in change.tests:
-        if not (ROOT / folder).exists():
+    for folder in tests:
+        if not (tree / folder).exists():
             continue
         command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", str(workers), "--dist", "loadfile"]
-        run = _run([*command, "-p", "no:cacheprovider", *chosen, folder], environment)
+        run = _run(tree, [*command, "-p", "no:cacheprovider", *chosen, folder], environment)
         if run is None:
             return f"{folder} does not end"
         if run.returncode not in (0, 5):
@@ -179,7 +196,7 @@ def noticed(change: Change, long: bool, workers: int) -> str:
     return ""
 
 
-def _run(command: list[str], environment: dict[str, str]) -> subprocess.CompletedProcess[str] | None:
+def _run(tree: Path, command: list[str], environment: dict[str, str]) -> subprocess.CompletedProcess[str] | None:
     """Run a command in the repository; None where it takes too long."""
 
     def limit() -> None:
@@ -187,7 +204,7 @@ def _run(command: list[str], environment: dict[str, str]) -> subprocess.Complete
 
     with subprocess.Popen(
         command,
-        cwd=ROOT,
+        cwd=tree,
         env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -213,25 +230,25 @@ def main() -> int:
     parser.add_argument("--list", action="store_true", help="show the changes and run nothing")
     parser.add_argument("--workers", type=int, default=2, help="processes that run tests")
     given = parser.parse_args()
-    changes = list(enumerate(drawn(given.seed), 1))
+    changes = list(enumerate(drawn(ROOT, given.seed), 1))
     changes = [one for one in changes if given.only is None or one[0] in given.only]
     if given.list:
         print("\n".join(f"{number:3}  {change}" for number, change in changes))
         return 0
     if subprocess.run(["git", "status", "--porcelain", "-uno"], cwd=ROOT, capture_output=True, check=True).stdout:
-        raise SystemExit("mutate: commit your changes first, or make a worktree (git worktree add)")
+        raise SystemExit("mutate: commit your changes first; what is changed is a copy of the last commit")
     gaps = 0
-    for number, change in changes:
-        began = time.monotonic()
-        change.apply()
-        try:
-            by = noticed(change, False, given.workers)
-            late = noticed(change, True, given.workers) if given.long and not by else ""
-        finally:
-            change.undo()
-        verdict = f"noticed by {by}" if by else f"noticed in the long run only, by {late}" if late else "not noticed"
-        gaps += not by and (bool(late) or not given.long)
-        print(f"{number:3}  {change}\n     {verdict} ({time.monotonic() - began:.0f} s)", flush=True)
+    with copied() as tree:
+        for number, change in changes:
+            began = time.monotonic()
+            with change.made(tree):
+                by = noticed(tree, change.tests, False, given.workers)
+                late = noticed(tree, change.tests, True, given.workers) if given.long and not by else ""
+            verdict = (
+                f"noticed by {by}" if by else f"noticed in the long run only, by {late}" if late else "not noticed"
+            )
+            gaps += not by and (bool(late) or not given.long)
+            print(f"{number:3}  {change}\n     {verdict} ({time.monotonic() - began:.0f} s)", flush=True)
     print(f"mutate: {len(changes)} changes, {gaps} {'gaps in the short run' if given.long else 'not noticed'}")
     return int(gaps > 0)
 
