@@ -6,9 +6,9 @@
     python scripts/mutate.py --list             show the changes only
 
 The changes are drawn from the folders of `PLACES`, the same each time for the same code and `--seed`, and made in a
-copy of the last commit (a git worktree in a temporary folder). A change that no test of the short run notices and one of the
-long run does is a gap in the short run; one that neither notices changes no answer (a bound that is a little weaker,
-say), or is a gap in both: look at it.
+copy of the last commit (a git worktree in a temporary folder). A change that the long run notices and the short one
+does not is a gap in the short run; one that neither notices changes no answer (a bound that is a little weaker, say),
+or is a gap in both: look at it.
 """
 
 from __future__ import annotations
