@@ -24,7 +24,7 @@ from matplotlib.patches import Patch, Polygon, Rectangle
 from numpy.typing import NDArray
 
 import whence as wh
-from whence.report.svg import ALTERNATIVE, DECISION
+from whence.report.html import ALTERNATIVE, DECISION
 
 IMAGES = Path(__file__).parent / "images"
 INK, SOFT = "#1c2126", "#5b6670"

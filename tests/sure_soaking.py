@@ -21,7 +21,7 @@ from tests.set_soaking import SetCase, question_of
 from tests.soaking import EXACT
 
 from whence.errors import WhenceError
-from whence.explain import set_questions as plan_sets
+from whence.explain import build_question as plan_sets
 from whence.question import Question
 from whence.search import frontiers as sure_sets
 from whence.weights import KNNWeights

@@ -12,7 +12,7 @@ import pytest
 
 import whence as wh
 from whence.errors import InputError, NotFittedError
-from whence.saving import MARK
+from whence.policy import MARK
 
 
 @pytest.fixture(scope="module")

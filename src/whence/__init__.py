@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     from whence.problems import DecisionProblem, LinearProblem, Newsvendor, Shipment, ShortestPath
     from whence.question import Progress
     from whence.questions.comparison import Comparison
-    from whence.questions.front import Front
-    from whence.questions.menu import Menu
+    from whence.questions.menu import Front, Menu
     from whence.questions.reasons import Reasons
     from whence.risk import CVaR, Expectation
     from whence.weights import DecisionForest, ForecastWeights, ForestWeights, KernelWeights, KNNWeights
@@ -94,8 +93,7 @@ _HOMES = {
     "forecasts.crossing": ("Crossing",),
     "explain.explanation": ("Explanation",),
     "batch.explanations": ("Explanations",),
-    "questions.front": ("Front",),
-    "questions.menu": ("Menu",),
+    "questions.menu": ("Front", "Menu"),
     "questions.reasons": ("Reasons",),
     "question": ("Progress",),
     "features": (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from dataclasses import dataclass
 from typing import Any, Self
@@ -13,18 +14,18 @@ from sklearn.utils.metadata_routing import UNUSED
 
 from whence.checks import one_of
 from whence.errors import InputError, InputTypeError, NotFittedError
-from whence.explain.plan_costs import sample_costs
-from whence.features import Schema, Unknown
+from whence.explain.provenance import sample_costs
+from whence.features import Continuous, Cyclic, Discrete, Schema, Unknown
 from whence.problems.base import DecisionProblem
 from whence.report.document import QualityEntry
-from whence.report.extrapolation import tell_outside
+from whence.report.numbers import plain, with_unit
 from whence.risk import Expectation, Risk
 from whence.util.aliases import Floats
 from whence.util.frames import TableKind, as_outcomes, as_pandas, as_table, check_order, in_kind, kind_of
 from whence.weights import ForestWeights, InputMap, Weights
 from whence.weights.base import SeenColumn
 
-__all__ = ["Decider", "Decision"]
+__all__ = ["Decider", "Decision", "OutsideHistoryWarning", "outside", "tell_outside"]
 
 
 @dataclass(frozen=True)
@@ -340,3 +341,48 @@ def _check_risk(risk: Any) -> None:
         raise InputTypeError(
             f"'risk' must be an Expectation, CVaR or other Risk. Got {risk!r} instead.", parameter="risk"
         )
+
+
+#: Significant digits, and those for a value that would otherwise look as if it were inside.
+DIGITS, ALL_DIGITS = 6, 17
+
+
+class OutsideHistoryWarning(UserWarning):
+    """A context lies beyond what the history holds: the nearest past decides there."""
+
+
+def tell_outside(schema: Schema, context: pd.Series) -> None:
+    """Warn whoever called the function that calls this of what lies outside the history in a context.
+
+    The command and the page, which are in this package themselves, say it beside their answers.
+    """
+    if sys._getframe(2).f_globals.get("__name__", "").startswith("whence."):
+        return
+    said = outside(schema, context)
+    if said:
+        warnings.warn(f"{' '.join(said)} The nearest past decides there.", OutsideHistoryWarning, stacklevel=3)
+
+
+def outside(schema: Schema, context: pd.Series) -> list[str]:
+    """A sentence for every number of a context that lies beyond what the history holds; the nearest past decides there.
+
+    Examples
+    --------
+    >>> X = pd.DataFrame({"temp": [-4.0, 31.0], "rain": [True, False]})
+    >>> outside(Schema.infer(X).fit(X), pd.Series({"temp": 99.0, "rain": True}))
+    ['temp 99 lies outside the history, which has -4 to 31.']
+    """
+    said = []
+    for name, value in schema.feature_values(context).items():
+        if not isinstance(schema.kind(name), Continuous | Cyclic | Discrete):
+            continue
+        low, high = schema.training_range(name)
+        # What is missing lies nowhere.
+        if pd.isna(value) or low <= float(value) <= high:
+            continue
+        here, least, most = (plain(number, DIGITS) for number in (value, low, high))
+        if here in (least, most):
+            here, least, most = (plain(number, ALL_DIGITS) for number in (value, low, high))
+        here, most = (with_unit(number, schema.unit(name)) for number in (here, most))
+        said.append(f"{name} {here} lies outside the history, which has {least} to {most}.")
+    return said

@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Collection, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from whence.deciding import Decider, Decision
-from whence.errors import UnknownCategoryError
+import joblib
+
+from whence.checks import Rule
+from whence.deciding import Decider, Decision, tell_outside
+from whence.errors import InputError, UnknownCategoryError
 from whence.explain.ask import OPTIONS, Request
 from whence.explain.explanation import Explanation
 from whence.explain.pipeline import explain
 from whence.features import Observed
 from whence.question import Progress
-from whence.report.extrapolation import tell_outside
-from whence.saving import read_saved, write_saved
 from whence.util.aliases import Kind
+from whence.util.files import complete, read_file
 from whence.weights.refits import RefitKind
 
 if TYPE_CHECKING:
     from whence.batch.explanations import Explanations
     from whence.questions.comparison import Comparison
-    from whence.questions.front import Front
-    from whence.questions.menu import Menu
+    from whence.questions.menu import Front, Menu
     from whence.questions.prices import Prices
     from whence.questions.reasons import Reasons
 
-__all__ = ["Decision", "Policy", "load"]
+__all__ = ["Decision", "Policy", "load", "read_saved", "write_saved"]
 
 
 class Policy(Decider):
@@ -279,7 +283,7 @@ class Policy(Decider):
         >>> front.frame["distance"].round(3).tolist()
         [0.394, 0.348]
         """
-        from whence.questions.front import front
+        from whence.questions.menu import front
 
         self._history()
         self._check_known(context)
@@ -388,7 +392,7 @@ class Policy(Decider):
         >>> policy.compare([0.2, 0.5, 0.5], [0.8, 0.4, 0.5]).turning
         ('x0',)
         """
-        from whence.questions.compare import compare
+        from whence.questions.comparison import compare
 
         self._history()
         return compare(self, before, after, tolerance, time_limit, on_progress)
@@ -510,3 +514,46 @@ def load(path: Any) -> Policy:
     """
     found: Policy = read_saved(path, Policy)["policy"]
     return found
+
+
+MARK = "whence policy"
+#: Who writes such files.
+WRITERS = "'whence fit --save' has written, or 'Policy.save'"
+PATH = Rule("a path", lambda value: isinstance(value, str | PathLike) and not isinstance(value, bytes))
+
+
+def write_saved(path: Any, policy: Any, **more: Any) -> None:
+    """Write a policy, and what else is to be known of it, to `path`: complete, or not at all."""
+    from whence import __version__
+
+    target = Path(PATH.check("path", path))
+    if not target.parent.is_dir() or target.is_dir():
+        raise InputError(f"The policy must be saved in a folder that exists. Got {str(target)!r} instead.")
+    content = {"mark": MARK, "version": __version__, **more, "policy": policy}
+    try:
+        with complete(target) as partial:
+            joblib.dump(content, partial, compress=3)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise InputError(
+            f"The policy must be made of what a pickle can hold, such as classes and functions of a module. {error}."
+        ) from error
+
+
+def read_saved(path: Any, kind: type) -> Mapping[str, Any]:
+    """What :func:`write_saved` wrote, in which the policy is of this `kind`; opening a file runs the code in it."""
+    from whence import __version__
+
+    source = Path(PATH.check("path", path))
+    read_file(source)  # which says what is wrong with a file that cannot be read
+    try:
+        content: Any = joblib.load(source)
+    except Exception:  # whatever a damaged or foreign pickle does, it is no policy
+        content = None
+    if not isinstance(content, dict) or content.get("mark") != MARK:
+        raise InputError(f"{str(source)!r} is not a policy that {WRITERS}.")
+    saved = content.get("version")
+    if saved != __version__:
+        raise InputError(f"{str(source)!r} was saved by whence {saved}, this is {__version__}: fit the policy again.")
+    if not isinstance(content.get("policy"), kind):
+        raise InputError(f"{str(source)!r} is not a policy that {WRITERS}.")
+    return content

@@ -6,8 +6,7 @@ import cloudpickle
 from tests.forests import paper_forest
 
 import whence as wh
-from whence.batch.many import _with_source
-from whence.batch.transport import Answered, Parcel, Shipped
+from whence.batch.many import Answered, Parcel, Shipped, _with_source
 from whence.examples import bakery
 
 EXAMPLE = bakery.load()

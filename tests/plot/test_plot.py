@@ -19,7 +19,7 @@ from sklearn.base import clone
 import whence as wh
 from whence.errors import InputError, InputTypeError, MissingDependencyError
 from whence.examples import bakery, city
-from whence.report.svg import ALTERNATIVE, DECISION
+from whence.report.html import ALTERNATIVE, DECISION
 
 plt.switch_backend("Agg")
 

@@ -13,8 +13,8 @@ from tests.cases import policy as small_policy
 
 import whence as wh
 from whence.errors import InputError
-from whence.questions import compare as module
-from whence.questions.compare import shapley_of_table
+from whence.questions import comparison as module
+from whence.questions.comparison import shapley_of_table
 
 
 def mixed(policy: wh.Policy, before: Any, after: Any, names: tuple[str, ...]) -> Any:

@@ -11,7 +11,7 @@ import pytest
 import whence as wh
 from whence.report.document import QualityEntry, SimpleRule
 from whence.report.html import fragment
-from whence.report.quality import quality_in_words, warns
+from whence.report.words import quality_in_words, warns
 
 GOOD = {"rows": 1200, "folds": 5, "cost": 60.0, "average": 100.0, "foresight": 10.0, "verdict": "better"}
 

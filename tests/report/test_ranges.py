@@ -11,7 +11,7 @@ from tests.explain.test_margin import asked
 import whence as wh
 from whence.examples import bakery
 from whence.report.document import RegionCondition, RegionEntry, Report, ShownRange
-from whence.report.ranges import LISTED, ranges_of
+from whence.report.words import VALUES_DRAWN, ranges_of
 
 
 @pytest.fixture(scope="module")
@@ -53,8 +53,8 @@ def test_values_are_listed(report: Report) -> None:
         feature="weekday", text="", values=["shop 39", "shop 7"], known=every, was="shop 20", found="shop 7"
     )
     [one] = drawn(report, condition)
-    assert len(one.values) == LISTED
-    assert one.left_out == 40 - LISTED
+    assert len(one.values) == VALUES_DRAWN
+    assert one.left_out == 40 - VALUES_DRAWN
     marked = {value.text: (value.inside, value.was, value.found) for value in one.values}
     assert marked["shop 39"] == (True, False, False)
     assert marked["shop 7"] == (True, False, True)

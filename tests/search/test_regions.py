@@ -12,7 +12,7 @@ from tests.search.holding import all_cells, excess
 from tests.search.test_confidence import scaled
 
 from whence.claims.sets import Plans
-from whence.explain.set_questions import any_plan
+from whence.explain.build_question import any_plan
 from whence.features.space import Space
 from whence.question import Limits, Question
 from whence.search.forest_search import explain

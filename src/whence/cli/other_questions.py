@@ -42,11 +42,9 @@ from whence.cli.screen import (
 from whence.errors import InputError
 from whence.forecasts.explainer import Ensemble
 from whence.project import Project
-from whence.questions.front import Front
-from whence.questions.menu import Menu
+from whence.questions.menu import Front, Menu
 from whence.questions.reasons import Reasons
-from whence.questions.result import Told
-from whence.questions.series import SINGLE
+from whence.questions.result import SINGLE, Told
 from whence.util.text import number
 
 

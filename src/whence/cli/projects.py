@@ -24,8 +24,7 @@ from whence.project import Project
 from whence.project.project import read_project, save_policy
 from whence.project.starter import starter
 from whence.report.numbers import plain, value
-from whence.report.quality import quality_in_words
-from whence.report.words import answer
+from whence.report.words import answer, quality_in_words
 from whence.util.aliases import Kind
 from whence.util.files import write_text
 

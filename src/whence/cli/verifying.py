@@ -16,8 +16,7 @@ from whence.errors import InputError
 from whence.evaluation.evaluating import judged
 from whence.explain.explanation import Explanation
 from whence.questions.comparison import Comparison
-from whence.questions.front import Front
-from whence.questions.menu import Menu
+from whence.questions.menu import Front, Menu
 from whence.questions.reasons import Reasons
 from whence.questions.result import Told
 from whence.report.reading import loaded

@@ -15,7 +15,7 @@ from whence.errors import InputError
 from whence.evaluation.baselines import AVERAGE, FORECAST, FORESIGHT
 from whence.report.document import QualityEntry, SimpleRule
 from whence.report.numbers import plain, with_unit
-from whence.report.quality import quality_in_words
+from whence.report.words import quality_in_words
 from whence.risk import CVaR, Expectation, Risk
 from whence.util.aliases import Floats
 

@@ -11,9 +11,8 @@ import pandas as pd
 from whence.claims.forecast_costs import BandPricing, CurvePricing, LinearPricing, Pricing, Shortfall
 from whence.claims.forecasts import OrderBeats, OrderIsBest
 from whence.errors import InputError
-from whence.explain.build_question import settings_of, space_of
-from whence.explain.missing import weights_for
-from whence.explain.plan_costs import sample_costs
+from whence.explain.build_question import settings_of, space_of, weights_for
+from whence.explain.provenance import sample_costs
 from whence.problems import Newsvendor
 from whence.problems.base import DecisionProblem, Stock
 from whence.question import Limits, Question

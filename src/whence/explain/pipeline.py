@@ -11,34 +11,38 @@ import pandas as pd
 
 from whence.errors import InternalError
 from whence.explain.ask import Request
-from whence.explain.build_question import check_feasible, few_of, named, question_of, values_of
-from whence.explain.changes import with_changes
-from whence.explain.explanation import Costs, Explanation
-from whence.explain.forecast_policy import after_of, before_of, check_asked, forecast_question
-from whence.explain.missing import nearest_filled, weights_for
-from whence.explain.plan_costs import sample_costs
-from whence.explain.provenance import Source
-from whence.explain.recheck import confirmed
-from whence.explain.robust import Refitted, explained_reliably
-from whence.explain.set_questions import (
+from whence.explain.build_question import (
     asked_set,
     best_plan,
+    check_feasible,
+    few_of,
+    named,
+    nearest_filled,
     question_about,
+    question_of,
     row_found,
     said_of,
     taking_over,
+    values_of,
+    weights_for,
     with_margin,
 )  # fmt: skip
+from whence.explain.explanation import ChangedFeature, Costs, Explanation
+from whence.explain.forecast_policy import after_of, before_of, check_asked, forecast_question
+from whence.explain.provenance import Source, sample_costs
+from whence.explain.recheck import confirmed
+from whence.explain.robust import Refitted, explained_reliably
 from whence.problems.base import cost_unit_of
 from whence.question import Answer, Limits, Question
 from whence.util.aliases import Floats
+from whence.weights.plausibility import Nearby
 
 if TYPE_CHECKING:
     from whence.deciding import Decision
     from whence.policy import Policy
     from whence.problems.plan_sets import PlanSet
 
-__all__ = ["explain"]
+__all__ = ["changes_between", "explain", "rounding_limits", "with_changes"]
 
 
 def explain(
@@ -410,3 +414,46 @@ def _without_restrictions(
     )
     relaxed = replace(relaxed, asked={}, restricted=request.relates)
     return replace(explanation, unrestricted=relaxed, blocking=blocking)
+
+
+def with_changes(policy: Policy, question: Question, answer: Answer, found: Explanation) -> Explanation:
+    """What was found, with what changes and between which values it may be rounded."""
+    if found.context is None or answer.status == "already":
+        return found
+    changed = changes_between(policy, question, found.initial, found.context)
+    room = rounding_limits(policy, question, answer, found.context, changed)
+    return replace(found, changed=changed, room=room)
+
+
+def rounding_limits(
+    policy: Policy, question: Question, answer: Answer, context: pd.Series, changed: Sequence[ChangedFeature]
+) -> dict[str, tuple[float, float]]:
+    """Between which values every continuous feature that changes may be rounded: the weights stay the same."""
+    schema, space, among = policy.schema_, question.space, {name for name, *_ in changed}
+    box = answer.cell
+    if box is None:
+        free = np.array([levels is None for levels in space.levels])
+        point, row = schema.encode_row(context), policy.inputs_of(context)
+        box = question.weights.rounding_box(space.start, point, row, question.inputs, free)
+        if box is not None and isinstance(question.space.plausibility, Nearby):
+            box = question.space.plausibility.kept(point, box)
+    if box is None:
+        return {}
+    offset, scale = schema.affine()
+    low = offset + scale * np.maximum(box[0], space.lower)
+    high = offset + scale * np.minimum(box[1], space.upper)
+    # What is typed in again goes through the scaling once more: keep clear of its last digits.
+    margin = 1e-9 * np.maximum(scale, np.abs(offset))
+    return {
+        name: (float(low[j] + margin[j]), float(high[j] - margin[j]))
+        for j, name in enumerate(schema.feature_of_coordinate())
+        if name in among and space.levels[j] is None and low[j] + margin[j] < high[j] - margin[j]
+    }
+
+
+def changes_between(policy: Policy, question: Question, initial: pd.Series, context: pd.Series) -> list[ChangedFeature]:
+    """The features that differ, their values in both contexts, and the distance of each."""
+    schema = policy.schema_
+    distances = schema.by_feature(question.space.moved(schema.encode_row(context)))
+    before, after = (schema.feature_values(row, distances) for row in (initial, context))
+    return [(name, before[name], after[name], distance) for name, distance in distances.items()]

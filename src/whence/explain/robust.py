@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
-from whence.explain.plan_costs import sample_costs, share_below
-from whence.explain.provenance import Source
+from whence.explain.provenance import Source, sample_costs, share_below
 from whence.question import Limits, Progress
 from whence.report.document import RelianceEntry, ShownHeld
 from whence.util.aliases import Floats

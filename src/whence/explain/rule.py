@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from whence.engines import part_of
-from whence.explain.set_questions import any_plan
+from whence.explain.build_question import any_plan
 from whence.features import Ordered, Schema
 from whence.features.space import Space
 from whence.question import Question

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import pandas as pd
 
+from whence.deciding import tell_outside
 from whence.errors import InputError, InputTypeError, NotFittedError
 from whence.features import Observed, Schema
-from whence.forecasts.ask_forecast import CrossingRequest, explain
-from whence.forecasts.crossing import Crossing
+from whence.forecasts.crossing import Crossing, CrossingRequest, explain
 from whence.forecasts.sources import AskedForecast, AskedLine, AskedTrees, LineOfPolicy, Sums
 from whence.models import FittedTrees, read
 from whence.models.base import Link
@@ -19,7 +19,6 @@ from whence.models.lines import FittedLine
 from whence.models.pipelines import PipedTrees
 from whence.models.tree_arrays import Layout, check_names, check_width
 from whence.question import Answer, Progress, Question
-from whence.report.extrapolation import tell_outside
 from whence.util.aliases import Floats
 from whence.util.frames import as_pandas, as_table
 from whence.util.json import finite, to_plain

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from whence.errors import InputTypeError, MissingDependencyError
 from whence.report.document import Report
-from whence.report.set_words import other_plan
-from whence.report.svg import ALTERNATIVE, DECISION
+from whence.report.html import ALTERNATIVE, DECISION
+from whence.report.question_words import other_plan
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -23,10 +23,10 @@ from whence.plot.canvas import (
     written,
 )
 from whence.report.document import Observation, RegionCondition, Report
+from whence.report.html import THEN
 from whence.report.numbers import plain, value, with_unit
 from whence.report.observations import KEPT, most_moved
 from whence.report.question_words import rule_claim
-from whence.report.svg import THEN
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

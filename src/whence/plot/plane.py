@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 from whence.errors import InputError, InputTypeError
 from whence.features import Binary, Categorical, Date
 from whence.plot.canvas import INK, SOFT, axes_for, fitting, report_in, titled
+from whence.report.html import ALTERNATIVE, DECISION, THEN
 from whence.report.numbers import value
-from whence.report.question_words import rule_claim
-from whence.report.set_words import other_plan
-from whence.report.svg import ALTERNATIVE, DECISION, THEN
+from whence.report.question_words import other_plan, rule_claim
 from whence.util.aliases import Floats
 
 if TYPE_CHECKING:

@@ -27,8 +27,8 @@ from whence.plot.canvas import (
 from whence.plot.change_chart import changes, weights
 from whence.plot.plan_chart import costs, outcomes, plans
 from whence.report.document import Report
+from whence.report.html import ALTERNATIVE, DECISION
 from whence.report.numbers import plain
-from whence.report.svg import ALTERNATIVE, DECISION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -15,10 +15,11 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
+from whence.deciding import outside
 from whence.errors import InputError, WhenceError
 from whence.features import Schema
 from whence.features.kinds import Feature
-from whence.policy import Policy
+from whence.policy import Policy, read_saved, write_saved
 from whence.problems import DecisionProblem
 from whence.problems.plan_sets import PlanSet
 from whence.project.csv_files import CsvFormat, decoded, load_csv
@@ -28,9 +29,7 @@ from whence.project.history import read_format, read_history
 from whence.project.problems import edge_columns, problem_files, read_network, read_problem
 from whence.project.sections import ExplainDefaults, read_explain_defaults, read_risk, read_weights
 from whence.project.typed_questions import ContextReader, is_file, is_set, json_value, read_json_file, read_plan_set
-from whence.report.extrapolation import outside
 from whence.risk import Expectation, Risk
-from whence.saving import read_saved, write_saved
 from whence.util.files import digest_of, project_file, read_file
 from whence.util.json import quoted
 from whence.util.linear_program import OutOfTime, until

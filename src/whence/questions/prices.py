@@ -17,17 +17,17 @@ from msgspec import field as entry
 from whence.certificate.verify import Verification
 from whence.checks import FLAG, POSITIVE, at_least, one_of
 from whence.errors import InputError, InputTypeError, WhenceError
-from whence.explain.plan_costs import in_order
+from whence.explain.provenance import in_order
 from whence.problems.base import cost_unit_of
 from whence.problems.plan_sets import PlanSet
 from whence.problems.pricing import Limit, Moved, Parameter, Priced
 from whence.questions.nearest_prices import FoundPrices, PricesQuestion, best_gap, nearest_prices
 from whence.questions.result import CHANGED, Told, intact_of
 from whence.report.document import Amount, Number, Scalar, scalar
+from whence.report.html import Bar, bars
 from whence.report.numbers import duration, plain, share, with_unit
 from whence.report.reading import document_from
 from whence.report.result_pages import Chart, Sheet, Table
-from whence.report.svg import Bar, bars
 from whence.risk import known_tail
 from whence.util.aliases import Floats, Kind
 from whence.util.frames import TableKind, in_kind, kind_of

@@ -14,17 +14,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 
-from whence.certificate.recompute import request_of
-from whence.certificate.verify import Verification
+from whence.certificate.verify import Verification, request_of
 from whence.errors import InputError, WhenceError
 from whence.explain.ask import Request
+from whence.explain.build_question import asked_set, with_margin
 from whence.explain.explanation import Explanation
-from whence.explain.set_questions import asked_set, with_margin
 from whence.problems.base import cost_unit_of
 from whence.problems.plan_sets import AnyPlan
 from whence.questions.menu import features_of, with_others_fixed
-from whence.questions.result import Told, intact_of, read_explanation
-from whence.questions.series import Asker
+from whence.questions.result import Asker, Told, intact_of, read_explanation
 from whence.report.document import scalar
 from whence.report.numbers import duration, plain, share, value, with_unit
 from whence.report.reading import document_from

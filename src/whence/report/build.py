@@ -21,11 +21,10 @@ from whence.report.document import (
     scalar,
 )
 from whence.report.fingerprint import digest, versions
-from whence.report.forecast_words import forecast_of
 from whence.report.observations import KEPT, most_moved, spread_of
 from whence.report.plan_drawings import map_of
 from whence.report.reliance import held_of, region_of, reliance_of
-from whence.report.words import sentences, shown_of
+from whence.report.words import forecast_of, sentences, shown_of
 from whence.util.json import to_plain
 
 if TYPE_CHECKING:

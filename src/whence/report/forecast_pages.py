@@ -9,8 +9,8 @@ import numpy as np
 from msgspec import Meta, Struct
 
 from whence.report.document import Amount, Change, Count, Distance, Number, Scalar, ShownChange
+from whence.report.html import fragment_of, page_of
 from whence.report.numbers import at_least, duration, plain, with_unit
-from whence.report.svg import fragment_of, page_of
 from whence.report.words import changes_shown
 from whence.util.json import to_plain
 from whence.util.text import listed

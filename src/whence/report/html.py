@@ -2,27 +2,268 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from jinja2 import Environment, PackageLoader
 from markupsafe import Markup
 from msgspec import structs
 
+from whence.problems.plan_forms import Point
 from whence.report.build import document_of
-from whence.report.document import Plans, Report, Shown
+from whence.report.document import Map, Panel, Plans, Report, Shown, ShownRange, ShownValue, Spread
 from whence.report.numbers import plain, share, with_unit
-from whence.report.plan_drawings import most_different
-from whence.report.quality import warns
+from whence.report.plan_drawings import LETTER, labels, most_different, placed, streets_along, visited
+from whence.report.question_words import heading, other_plan
 from whence.report.reliance import another_plan, by_a_hair
-from whence.report.set_words import heading, other_plan
-from whence.report.svg import Bar, bars, distribution, fragment_of, page_of, range_bar, route_map
+from whence.report.words import warns
 from whence.util.files import write_text
 from whence.util.json import number_from_plain
 
 if TYPE_CHECKING:
     from whence.explain.explanation import Explanation
 
-__all__ = ["fragment", "page", "write"]
+__all__ = [
+    "ALTERNATIVE",
+    "DECISION",
+    "THEN",
+    "Bar",
+    "Group",
+    "bars",
+    "distribution",
+    "fragment",
+    "fragment_of",
+    "page",
+    "page_of",
+    "range_bar",
+    "rendered",
+    "route_map",
+    "ticks",
+    "write",
+]
+
+
+def rendered(template: str, **values: Any) -> Markup:
+    """A template of the folder ``templates`` with these values.
+
+    Examples
+    --------
+    >>> chart = rendered("map.svg", title="<b>", width=9, height=9, network="", routes=[], nodes=[], labels=[])
+    >>> print(chart.split(">")[2])
+    &lt;b&gt;</title
+    """
+    return Markup(_environment().get_template(template).render(values))
+
+
+def page_of(body: str, **values: Any) -> str:
+    """The template `body` as a page of its own, which needs nothing else and never touches the network."""
+    return f"{rendered('page.html', body=body, **values)}\n"
+
+
+def fragment_of(body: str, **values: Any) -> str:
+    """The template `body` as one element with its own style, as a notebook shows it."""
+    return str(rendered("fragment.html", body=body, **values))
+
+
+@cache
+def _environment() -> Environment:
+    made = Environment(
+        loader=PackageLoader("whence.report"), autoescape=True, trim_blocks=True, lstrip_blocks=True, auto_reload=False
+    )
+    made.globals |= {"decision": DECISION, "alternative": ALTERNATIVE, "then": THEN}
+    made.filters |= {"g": lambda number: f"{number:.5g}", "blocks": _blocks}
+    return made
+
+
+def _blocks(text: str) -> list[tuple[bool, list[str]]]:
+    """Lines in blocks: whether they are a list, each beginning with a dash, and the lines without it."""
+    return [
+        (listed, [line.removeprefix("  - ").strip() for line in lines if line.strip()])
+        for listed, lines in groupby(text.split("\n"), key=lambda line: line.startswith("  - "))
+    ]
+
+
+# Blue and orange stay apart for every kind of colour blindness; line style and fill tell them apart without colour.
+DECISION, ALTERNATIVE = "#0b62a8", "#b8500b"
+THEN = "#00845f"
+
+
+WIDTH = 360
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One bar: which plan it belongs to ("d" or "a"), its label, its length and the number beside it."""
+
+    plan: str
+    label: str
+    length: float
+    text: str
+
+
+#: Bars under a heading.
+Group = tuple[str, Sequence[Bar]]
+
+
+def bars(groups: Sequence[Group], title: str, beside: Sequence[Group] = ()) -> Markup:
+    """Horizontal bars in groups, from zero, each with its number; on one scale with the groups drawn `beside`."""
+    every = [bar for _, group in [*groups, *beside] for bar in group]
+    left = LETTER * max((len(bar.label) for bar in every), default=0) + 6
+    # A sign is wider than other letters.
+    right = LETTER * max((len(bar.text) + bar.text.startswith(("+", "−")) for bar in every), default=0) + 10
+    low = min(0.0, *(bar.length for bar in every))
+    high = max(0.0, *(bar.length for bar in every))
+    scale = (WIDTH - left - right) / ((high - low) or 1.0)
+    zero = left - low * scale
+    drawn = []
+    y = 0
+    for above, group in groups:
+        y += 20 if above else 0
+        placed_bars = []
+        for i, bar in enumerate(group):
+            x, width = zero + min(0.0, bar.length) * scale, max(abs(bar.length) * scale, 1.0)
+            where = {"x": x, "width": width, "text_x": max(x + width, zero) + 5, "y": y + 19 * i}
+            placed_bars.append({"plan": bar.plan, "label": bar.label, "text": bar.text, **where})
+        end = y + 19 * len(group)
+        drawn.append({"heading": _fitting(above, WIDTH), "y": y, "end": end, "bars": placed_bars})
+        y = end + 7
+    return rendered("bars.svg", groups=drawn, title=title, zero=zero, width=WIDTH, height=max(y, 1))
+
+
+def distribution(panel: Panel, spread: Spread, title: str, axis: str) -> Markup:
+    """Weighted histograms, drawn as steps over each other on the scale of the whole spread."""
+    top, bottom, side = 20, 160, 10
+    low, high = spread.edges[0], spread.edges[-1]
+    scale = (WIDTH - 2 * side) / (high - low)
+
+    def at(cost: float) -> float:
+        return side + (cost - low) * scale
+
+    curves = []
+    both = ("d", panel.decision, panel.marks.decision), ("a", panel.alternative, panel.marks.alternative)
+    for plan, masses, mark in both:
+        steps = [f"M{at(low):.1f} {bottom:.1f}"]
+        for first, last, mass in zip(spread.edges[:-1], spread.edges[1:], masses, strict=True):
+            height = bottom - (bottom - top) * mass / (spread.highest or 1.0)
+            steps.append(f"L{at(first):.1f} {height:.1f}L{at(last):.1f} {height:.1f}")
+        steps.append(f"L{at(high):.1f} {bottom:.1f}")
+        x = at(min(max(mark, low), high))
+        size, y = (5.0, top) if plan == "d" else (-5.0, top + 12)
+        tip = f"{x - 5:.1f},{y - size / 2:.1f} {x + 5:.1f},{y - size / 2:.1f} {x:.1f},{y + size:.1f}"
+        curves.append((plan, "".join(steps), x, tip))
+    return rendered(
+        "distribution.svg",
+        curves=curves,
+        ticks=[(at(tick), plain(tick)) for tick in ticks(low, high)],
+        highest=share(spread.highest),
+        title=title,
+        axis=axis,
+        width=WIDTH,
+        top=top,
+        bottom=bottom,
+        side=side,
+    )
+
+
+def range_bar(drawn: ShownRange) -> Markup:
+    """One condition of a rule: the part of the feature's range in which it holds, or the values that it allows for."""
+    side, line = 8, 34
+    chips, height = _chips(drawn, line - 12)
+    across = WIDTH - 2 * side
+    return rendered(
+        "range.svg",
+        drawn=drawn,
+        name=_fitting(drawn.text, WIDTH),
+        begin=side + drawn.begin * across,
+        width=max((drawn.end - drawn.begin) * across, 2.0),
+        was=None if drawn.was is None else side + drawn.was * across,
+        found=None if drawn.found is None else side + drawn.found * across,
+        chips=chips,
+        side=side,
+        line=line,
+        right=WIDTH - side,
+        full=WIDTH,
+        height=height if chips else line + 24,
+    )
+
+
+def _chips(drawn: ShownRange, top: int) -> tuple[list[dict[str, Any]], int]:
+    """Where the values go, in as many rows as it takes, and where the last row ends."""
+    texts = [(one.text, one) for one in drawn.values]
+    if drawn.left_out:
+        texts.append((f"and {drawn.left_out} more", ShownValue(text="", inside=False)))
+    chips: list[dict[str, Any]] = []
+    x, y = 1.0, top
+    for text, one in texts:
+        text = _fitting(text, 0.6 * WIDTH)
+        # Values that the rule allows for are written larger.
+        width = (1.2 if one.inside else 1.1) * LETTER * len(text) + (28 if one.was or one.found else 14)
+        if chips and x + width > WIDTH - 1:
+            x, y = 1.0, y + 24
+        chips.append({"x": x, "y": y, "width": width, "text": text, "one": one, "plain": not one.text})
+        x += width + 5
+    return chips, y + 24
+
+
+def ticks(low: float, high: float, wanted: int = 5) -> list[float]:
+    """Round numbers between `low` and `high`.
+
+    Examples
+    --------
+    >>> ticks(17.0, 62.0)
+    [20.0, 30.0, 40.0, 50.0, 60.0]
+    """
+    if not high > low:
+        return [low]
+    rough = (high - low) / wanted
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(power * m for m in (1.0, 2.0, 5.0, 10.0) if power * m >= rough * 0.999)
+    first = math.ceil(low / step - 1e-9)
+    return [float(k * step) for k in range(first, math.floor(high / step + 1e-9) + 1)]
+
+
+def route_map(city: Map, title: str) -> Markup:
+    """The network in grey, the decision as a broad line and the alternative as a dashed one over it."""
+    width = 400
+    place, height = placed(city, width)
+    ends, seen = (city.source, city.target), visited(city)
+    radius = 2.5 if len(place) <= 60 else 1.2
+
+    def line(edges: Sequence[Sequence[int]]) -> str:
+        return "".join(f"M{_xy(place[u])}L{_xy(place[v])}" for u, v in edges)
+
+    return rendered(
+        "map.svg",
+        network=line(city.edges),
+        routes=[
+            (plan, line([city.edges[edge] for edge in route]), ", ".join(streets_along(city, route)))
+            for plan, route in (("d", city.decision), ("a", city.alternative))
+        ],
+        nodes=[
+            (x, y, 6.0 if node in ends else radius + (node in seen), node in ends)
+            for node, (x, y) in enumerate(place)
+            if node in ends or node in seen or len(place) <= 200
+        ],
+        labels=labels(place, city, (width, height)),
+        title=title,
+        width=width,
+        height=round(height),
+    )
+
+
+def _fitting(text: str, width: float) -> str:
+    """`text`, cut off with an ellipsis where it would be wider than `width`."""
+    most = int(width / (1.25 * LETTER))
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def _xy(point: Point) -> str:
+    return f"{point[0]:.1f} {point[1]:.1f}"
 
 
 def fragment(explanation: Explanation, title: str = "", question: str = "") -> str:

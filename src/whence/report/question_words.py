@@ -4,13 +4,33 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from whence.report.numbers import plain, share, with_unit
+from whence.report.document import Report
+from whence.report.numbers import at_least, duration, plain, share, with_unit
+from whence.util.json import number_from_plain
+from whence.util.text import joined
 
 if TYPE_CHECKING:
     from whence.explain.explanation import Explanation
     from whence.report.document import Report
 
-__all__ = ["cheaper_by", "few_changes", "nearly_best", "rule_claim", "standard_errors", "surely", "usual_enough"]
+__all__ = [
+    "certainty",
+    "certificate",
+    "cheaper_by",
+    "few_changes",
+    "heading",
+    "nearly_best",
+    "other_plan",
+    "rule_claim",
+    "set_already",
+    "set_certainty",
+    "set_none",
+    "set_open",
+    "set_would",
+    "standard_errors",
+    "surely",
+    "usual_enough",
+]
 
 #: What a set is called that holds all plans.
 ANY = "another plan"
@@ -65,3 +85,179 @@ def rule_claim(about: Explanation | Report) -> str:
         least = cheaper.removeprefix("at least ").removesuffix(" cheaper than the decision")
         return f"the decision costs over {least} more than the other plan"
     return f"{plan} is {cheaper or 'better'}"
+
+
+def other_plan(report: Report) -> str:
+    """What sentences call the plan that is compared with the decision."""
+    return "the other plan" if report.among else "your plan"
+
+
+def heading(report: Report) -> str:
+    """What the alternative is listed under."""
+    if not report.among:
+        return "Your plan"
+    if report.among == ANY:
+        return "Takes over" if report.context is not None else "Best plan today"
+    return report.among[:1].upper() + report.among[1:]
+
+
+def set_would(report: Report) -> str:
+    """What would have been so in the context found, up to its "if"."""
+    if report.among == ANY:
+        return f"{_today(report)} would no longer have been {_kept(report)}"
+    some = report.among[:1].upper() + report.among[1:]
+    return f"{some} would have been {_better(report)}"
+
+
+def set_already(report: Report) -> str:
+    """The same where it is so today."""
+    if report.among == ANY:
+        return f"Nothing has to change: {_today(report).lower()} is not {_kept(report)} in the context as it is."
+    return f"Nothing has to change: {report.among} is {_better(report)} in the context as it is."
+
+
+def set_none(report: Report, where: str) -> str:
+    """That there is no such context, within what `where` says."""
+    usual = usual_enough(report)
+    if report.among == ANY and report.confidence:
+        part = (cheaper_by(report) or "better").removesuffix(" than the decision")
+        return f"{where}, in no context{usual} is another plan {part}{surely(report)}."
+    if report.among == ANY:
+        return f"{where}, {_today(report).lower()} stays {_kept(report)} in every context{usual}."
+    if report.kind == "absolute" and not (report.within or cheaper_by(report) or report.confidence):
+        return f"{where}, in no context{usual} is {report.among} optimal."
+    would = f"{report.among} would have been {_better(report)}{surely(report)}"
+    return f"{where}, there is no context{usual} in which {would}."
+
+
+def set_open(report: Report) -> str:
+    """That no such context was found."""
+    found = f"No context{usual_enough(report)} was found in which"
+    if report.among == ANY and not report.confidence:
+        return f"{found} {_today(report).lower()} would not have been {_kept(report)}."
+    if report.among == ANY:
+        part = (cheaper_by(report) or "better").removesuffix(" than the decision")
+        return f"{found} another plan would have been {part}{surely(report)}."
+    return f"{found} {report.among} would have been {_better(report)}{surely(report)}."
+
+
+def set_certainty(report: Report) -> str:
+    """What the proved bound says of today's plan; nothing where the question was another one."""
+    bound = number_from_plain(report.bound)
+    if report.among != ANY or report.status in ("none", "already") or bound <= 0.0 or report.confidence:
+        return ""
+    few = "" if report.max_changes is None else " with so few changes"
+    where = [f"is{usual}"] if (usual := usual_enough(report)) else []
+    where += ["your restrictions allow"] if report.restricted else []
+    which = f" that {' and '.join(where)}" if where else ""
+    near = f"every context{few} nearer than {at_least(bound, 3)}"
+    return f"{_today(report)} stays {_kept(report)} in {near}{which}."
+
+
+def _today(report: Report) -> str:
+    return "Today's route" if report.plans.form == "route" else "Today's plan"
+
+
+def _kept(report: Report) -> str:
+    """ "within 1 % of the best", or "the best"."""
+    part, amount = report.margin or (0.0, 0.0)
+    if part:
+        return f"within {plain(100.0 * part, 4)} % of the best"
+    return f"within {with_unit(plain(amount, 6), report.cost_unit)} of the best" if amount else "the best"
+
+
+def _better(report: Report) -> str:
+    nearly, cheaper = nearly_best(report), cheaper_by(report)
+    if report.kind == "absolute":
+        return " and ".join(filter(None, [nearly or "the best plan", cheaper]))
+    costs = report.cost_after
+    if cheaper:
+        return cheaper
+    if (costs is None and not report.confidence) or (
+        costs is not None and costs.decision - costs.alternative <= report.tolerance
+    ):
+        return "as good as the decision"
+    return "better than the decision"
+
+
+def certainty(report: Report) -> str:
+    """How sure the answer is."""
+    reached, proved, gap = _reached(report)
+    distance, bound, found = plain(reached, 4), at_least(proved, 3), report.context is not None
+    spent = duration(report.seconds)
+    if report.status == "already":
+        return "It holds already, so there was nothing to search for."
+    if report.status == "none":
+        said = "Proved: no such context exists."
+    elif report.status == "optimal" and gap > 0.0:
+        said = f"Near enough for the gap that was allowed, at distance {distance}; none nearer than {bound} exists."
+    elif report.status == "optimal":
+        by = surely(report)
+        by += f" with {few_changes(report)}" if report.max_changes is not None else ""
+        said = f"Proved nearest{by}, at distance {distance}: no nearer context would do."
+    else:
+        when = f"within {spent}" if report.status == "time_limit" else f"before the search was stopped at {spent}"
+        if report.note:
+            when = f"until {report.note}, after {spent},"
+        open_ = "whether there is a nearer one is open" if found else "whether there is one is open"
+        best = f"Nearest found {when}, at distance {distance}" if found else f"None found {when}"
+        if proved <= 0.0:
+            said = f"{best}; {open_}."
+        elif found:
+            said = f"{best}; none nearer than {bound} exists."
+        else:
+            said = f"{best}; if there is one, it is no nearer than {bound}."
+    if report.separation is not None and found:
+        said += f" The nearest neighbours there are set apart from all others by at least {report.separation:g}."
+    return joined(set_certainty(report), said)
+
+
+def certificate(report: Report) -> list[list[str]]:
+    """The lines of the certificate: what, and its value as it is written."""
+    distance, bound, gap = _reached(report)
+    lines = {
+        "status": report.status,
+        "kind": report.kind,
+        "asked for": _asked(report),
+        "risk": report.risk,
+        "distance": plain(distance, 9),
+        "proved lower bound": plain(bound, 9),
+        "gap": plain(gap, 3),
+        "confidence": standard_errors(report) if report.confidence else "",
+        "asked for no less usual than": ""
+        if report.plausible is None
+        else f"{share(report.plausible)} of past contexts",
+        "asked for no more than": "" if report.max_changes is None else few_changes(report).removeprefix("at most "),
+        "holds in": _refits(report),
+        "usual": "" if report.usual is None else f"at least as usual as {share(report.usual)} of past contexts",
+        "tolerance on costs": with_unit(f"{report.tolerance:.3g}", report.cost_unit),
+        "engine": report.engine,
+        "boxes or nodes searched": str(report.nodes),
+        "time": duration(report.seconds),
+        "rival plans met": str(report.cuts) if report.kind == "absolute" else "",
+        "separation of neighbours": "" if report.separation is None else f"{report.separation:g}",
+        "note": report.note,
+    }
+    return [[name, text] for name, text in lines.items() if text]
+
+
+def _asked(report: Report) -> str:
+    """What is asked of the plan, or of a plan of the set."""
+    if report.among != ANY:
+        return joined(report.among, " and ".join(filter(None, [nearly_best(report), cheaper_by(report)])))
+    least = cheaper_by(report).removeprefix("at least ").removesuffix(" cheaper than the decision")
+    return f"{report.among}, with the decision over {least} above it" if least else report.among
+
+
+def _refits(report: Report) -> str:
+    found = report.reliance
+    if found is None:
+        return ""
+    chosen, judged = found.chosen, found.judged
+    return f"{chosen.times} of {chosen.refits} refits that chose it, {judged.times} of {judged.refits} others"
+
+
+def _reached(report: Report) -> tuple[float, float, float]:
+    """Distance, bound and the gap between them, as numbers."""
+    distance, bound = number_from_plain(report.distance), number_from_plain(report.bound)
+    return distance, bound, 0.0 if distance == bound else distance - bound

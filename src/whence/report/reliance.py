@@ -14,8 +14,7 @@ from whence.report.document import (
     scalar,
 )
 from whence.report.numbers import plain, share, with_unit
-from whence.report.question_words import nearly_best
-from whence.report.set_words import other_plan
+from whence.report.question_words import nearly_best, other_plan
 from whence.util.json import number_from_plain, to_plain
 from whence.util.text import joined
 

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from msgspec import Meta, Struct, field
 
 from whence.report.document import Amount, Count, Number, Scalar
-from whence.report.svg import fragment_of, page_of
+from whence.report.html import fragment_of, page_of
 from whence.util.files import write_text
 
 __all__ = [

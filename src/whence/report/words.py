@@ -6,19 +6,39 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
-from whence.report.document import Change, Report, Shown, ShownChange
-from whence.report.forecast_words import forecast_in_words
-from whence.report.numbers import aligned, beyond, exactly, plain, value, with_unit
+from whence.report.document import (
+    Change,
+    ForecastEntry,
+    QualityEntry,
+    RegionCondition,
+    Report,
+    Shown,
+    ShownChange,
+    ShownRange,
+    ShownValue,
+)
+from whence.report.numbers import aligned, beyond, exactly, plain, share, value, with_unit
 from whence.report.observations import speaking_of
 from whence.report.plan_drawings import routes_in_words
-from whence.report.proof import certainty, certificate
-from whence.report.quality import quality_in_words
-from whence.report.question_words import cheaper_by, few_changes, nearly_best, surely, usual_enough
-from whence.report.ranges import ranges_of
+from whence.report.question_words import (
+    certainty,
+    certificate,
+    cheaper_by,
+    few_changes,
+    heading,
+    nearly_best,
+    other_plan,
+    set_already,
+    set_none,
+    set_open,
+    set_would,
+    surely,
+    usual_enough,
+)
 from whence.report.reliance import (
     agreed_in_words,
     gain_in_words,
@@ -28,17 +48,26 @@ from whence.report.reliance import (
     usual_in_words,
     where_to_rely,
 )
-from whence.report.set_words import (
-    heading,
-    other_plan,
-    set_already,
-    set_none,
-    set_open,
-    set_would,
-)
+from whence.util.aliases import Floats
 from whence.util.text import joined, listed
 
-__all__ = ["above_best", "answer", "changes_in_words", "changes_shown", "sentences", "shown_of", "wrapped"]
+if TYPE_CHECKING:
+    from whence.explain.explanation import Explanation
+
+__all__ = [
+    "above_best",
+    "answer",
+    "changes_in_words",
+    "changes_shown",
+    "forecast_in_words",
+    "forecast_of",
+    "quality_in_words",
+    "ranges_of",
+    "sentences",
+    "shown_of",
+    "warns",
+    "wrapped",
+]
 
 #: Up to this many changes are told in one sentence; more get one line each.
 IN_A_SENTENCE = 3
@@ -387,3 +416,184 @@ def _shortened(text: str) -> str:
 
 def _is_number(raw: Any) -> TypeGuard[float]:
     return isinstance(raw, int | float) and not isinstance(raw, bool)
+
+
+#: Most forecasts that are told one by one.
+TOLD = 4
+#: Changes of a forecast that are smaller than this share of it are not worth telling.
+SAME = 1e-9
+
+
+def forecast_of(explanation: Explanation) -> ForecastEntry | None:
+    """The forecasts of an explanation; None where the policy makes none."""
+    found = explanation.forecast
+    if found is None:
+        return None
+    names = [str(name) for name in explanation.outcomes]
+
+    def named(values: Floats) -> dict[str, float]:
+        return dict(zip(names, map(float, values), strict=True))
+
+    return ForecastEntry(
+        before=named(found.before),
+        after=None if found.after is None else named(found.after),
+        costs_decision=None if found.decision_after is None else found.decision_after.tolist(),
+        costs_alternative=None if found.alternative_after is None else found.alternative_after.tolist(),
+    )
+
+
+def forecast_in_words(report: Report) -> str:
+    """What is forecast as it is and in the changed context, or only the former where there is no other."""
+    found = report.forecast
+    if found is None:
+        return ""
+    if found.after is None or report.status == "already":
+        if len(found.before) > TOLD:
+            return ""
+        return _sentence(
+            "Forecast, as it is", [f"{name} {text[0]}" for name, text in _texts(found, list(found.before))]
+        )
+    after = found.after
+    moved = {name: abs(after[name] - value) for name, value in found.before.items()}
+    changed = [name for name in moved if moved[name] > SAME * max(abs(found.before[name]), abs(after[name]))]
+    changed.sort(key=lambda name: -moved[name])
+    said = [f"{name} {text[1]} rather than {text[0]}" for name, text in _texts(found, changed[:TOLD])]
+    if not said:
+        return ""
+    others = len(changed) - len(said)
+    more = "" if not others else " One other changes less." if others == 1 else f" {others} others change less."
+    return _sentence("Forecast there", said) + more
+
+
+def _texts(found: ForecastEntry, names: list[str]) -> list[tuple[str, list[str]]]:
+    after = found.after or found.before
+    return [(name, list(aligned([(found.before[name], after[name])])[0])) for name in names]
+
+
+def _sentence(heading: str, parts: list[str]) -> str:
+    return f"{heading}: {'; '.join(parts)}."
+
+
+def warns(quality: QualityEntry | None) -> bool:
+    """Whether the policy is not known to be better than rules that need no model."""
+    if quality is None:
+        return False
+    return quality.verdict != "better" or (quality.simple is not None and quality.simple.verdict == "worse")
+
+
+def quality_in_words(quality: QualityEntry, risk: str, unit: str = "", named: str = "The policy") -> str:
+    """What its decisions cost on rows that it has not seen, and a warning where simple rules do as well.
+
+    Parameters
+    ----------
+    quality : QualityEntry
+        What was found out.
+    risk, unit : str
+        What is minimised, at the beginning of a sentence, and the unit of costs.
+    named : str
+        How the policy is called at the beginning of a sentence.
+
+    Examples
+    --------
+    >>> found = QualityEntry(
+    ...     rows=200, folds=5, cost=60.0, average=100.0, foresight=0.0, prescriptiveness=0.4, spread=0.02,
+    ...     verdict="better", simple=None,
+    ... )
+    >>> print(quality_in_words(found, "Expected cost", "€").replace(". ", ".\\n").replace(", ", ",\\n"))
+    Expected cost on 200 rows it had not seen: 60 € for the policy,
+    100 € for the same plan every time (sample average),
+    0 € with foresight.
+    The policy saves 40 % against the sample average: 0.40 ± 0.02 of the way to foresight.
+    """
+    costs = {name: with_unit(plain(getattr(quality, name), 4), unit) for name in ("cost", "average", "foresight")}
+    called = named[:1].lower() + named[1:]
+    said = (
+        f"{risk} on {quality.rows:,} rows it had not seen: {costs['cost']} for {called}, {costs['average']} for the "
+        f"same plan every time (sample average), {costs['foresight']} with foresight."
+    )
+    simple, worth = quality.simple, _worth(quality, named)
+    if simple is not None and simple.verdict == "worse":
+        cost = with_unit(plain(simple.cost, 4), unit)
+        worth += f" Warning: the {simple.name} costs less ({cost}); try 'whence tune', or more of the past."
+    return f"{said} {worth}"
+
+
+def _worth(quality: QualityEntry, named: str) -> str:
+    """What the policy saves against the sample average, or that it does not."""
+    if quality.verdict == "unclear":
+        return (
+            f"Warning: it is not clear that {named[:1].lower() + named[1:]} beats the sample average; what it says of "
+            "a context may be chance."
+        )
+    if quality.verdict == "worse":
+        return f"Warning: {named[:1].lower() + named[1:]} does not beat the sample average; do not build on it."
+    saved = share(1.0 - quality.cost / quality.average) if quality.average > 0 else ""
+    saves = f"{named} saves {saved} against the sample average" if saved else f"{named} beats the sample average"
+    if quality.prescriptiveness is None:
+        return f"{saves}."
+    spread = "" if quality.spread is None else f" ± {quality.spread:.2f}"
+    return f"{saves}: {quality.prescriptiveness:.2f}{spread} of the way to foresight."
+
+
+#: Most values of a category that are listed; those that the rule allows for come first.
+VALUES_DRAWN = 12
+
+
+def ranges_of(report: Report) -> list[ShownRange]:
+    """The conditions of the report's rule, in the order of the sentence; none where it is not worth telling.
+
+    A document that was written before conditions knew their room has nothing to draw.
+    """
+    region = report.region
+    if region is None or not region.short:
+        return []
+    drawn = (_range(report, one) for one in region.conditions)
+    return [one for one in drawn if one is not None]
+
+
+def _range(report: Report, condition: RegionCondition) -> ShownRange | None:
+    if condition.known is not None:
+        return _values(report, condition)
+    return None if condition.room is None else _line(report, condition, condition.room)
+
+
+def _line(report: Report, condition: RegionCondition, room: list[float]) -> ShownRange:
+    """A part of a line that reaches from one end of the room to the other, and at least to both contexts."""
+    was, found = condition.was, condition.found
+    marks = [float(one) for one in (was, found) if _is_number(one)]
+    low, high = min(*room, *marks), max(*room, *marks)
+
+    def place(number: float) -> float:
+        return min(max((number - low) / (high - low), 0.0), 1.0) if high > low else 0.5
+
+    begin = 0.0 if condition.low is None else place(condition.low)
+    unit = report.units.get(condition.feature, "")
+    return ShownRange(
+        feature=condition.feature,
+        text=condition.text,
+        ends=[with_unit(plain(number, 4), unit) for number in (low, high)],
+        begin=begin,
+        end=1.0 if condition.high is None else max(begin, place(condition.high)),
+        was=place(float(was)) if _is_number(was) else None,
+        found=place(float(found)) if _is_number(found) else None,
+    )
+
+
+def _values(report: Report, condition: RegionCondition) -> ShownRange:
+    """The values of a category or switch, in their order; of many, those that matter and the first others."""
+    kind, unit = report.kinds.get(condition.feature, ""), report.units.get(condition.feature, "")
+    allowed = condition.values or []
+    every = [
+        ShownValue(
+            text=value(one, kind, unit), inside=one in allowed, was=one == condition.was, found=one == condition.found
+        )
+        for one in condition.known or []
+    ]
+    matter = sorted(range(len(every)), key=lambda i: not (every[i].was or every[i].found or every[i].inside))
+    kept = sorted(matter[:VALUES_DRAWN])
+    return ShownRange(
+        feature=condition.feature,
+        text=condition.text,
+        values=[every[i] for i in kept],
+        left_out=len(every) - len(kept),
+    )

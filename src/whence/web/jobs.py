@@ -17,9 +17,9 @@ from pydantic import BaseModel
 
 from whence.explain.ask import Request as Question
 from whence.explain.ask import read_margin
+from whence.explain.build_question import asked_set
 from whence.explain.explanation import Explanation
 from whence.explain.robust import Refitted
-from whence.explain.set_questions import asked_set
 from whence.report.html import page
 from whence.web import wire as models
 from whence.web.messages import Asked

@@ -13,12 +13,10 @@ from fastapi import APIRouter, Request, Response
 from whence.errors import InputError
 from whence.explain.ask import read_margin
 from whence.explain.explanation import Explanation
-from whence.forecasts.ask_forecast import CrossingRequest
-from whence.forecasts.crossing import Crossing
+from whence.forecasts.crossing import Crossing, CrossingRequest
 from whence.forecasts.explainer import Ensemble, limits_of
 from whence.questions.comparison import Comparison
-from whence.questions.front import Front
-from whence.questions.menu import Menu
+from whence.questions.menu import Front, Menu
 from whence.questions.reasons import Reasons
 from whence.questions.result import Told
 from whence.report.forecast_pages import certificate, shown_changes
