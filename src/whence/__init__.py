@@ -33,8 +33,11 @@ if TYPE_CHECKING:
     from whence.problems import DecisionProblem, LinearProblem, Newsvendor, Shipment, ShortestPath
     from whence.question import Progress
     from whence.questions.comparison import Comparison
+    from whence.questions.implied import Implied
     from whence.questions.menu import Front, Menu
+    from whence.questions.prices import Prices
     from whence.questions.reasons import Reasons
+    from whence.questions.rules import Rules
     from whence.risk import CVaR, Expectation
     from whence.weights import DecisionForest, ForecastWeights, ForestWeights, KernelWeights, KNNWeights
 
@@ -61,6 +64,7 @@ __all__ = [
     "ForecastWeights",
     "ForestWeights",
     "Front",
+    "Implied",
     "KNNWeights",
     "KernelWeights",
     "LinearProblem",
@@ -68,8 +72,10 @@ __all__ = [
     "Newsvendor",
     "Ordered",
     "Policy",
+    "Prices",
     "Progress",
     "Reasons",
+    "Rules",
     "Schema",
     "Shipment",
     "ShortestPath",
@@ -93,8 +99,11 @@ _HOMES = {
     "forecasts.crossing": ("Crossing",),
     "explain.explanation": ("Explanation",),
     "batch.explanations": ("Explanations",),
+    "questions.implied": ("Implied",),
     "questions.menu": ("Front", "Menu"),
+    "questions.prices": ("Prices",),
     "questions.reasons": ("Reasons",),
+    "questions.rules": ("Rules",),
     "question": ("Progress",),
     "features": (
         "Binary",

@@ -25,9 +25,11 @@ from whence.weights.refits import RefitKind
 if TYPE_CHECKING:
     from whence.batch.explanations import Explanations
     from whence.questions.comparison import Comparison
+    from whence.questions.implied import Implied
     from whence.questions.menu import Front, Menu
     from whence.questions.prices import Prices
     from whence.questions.reasons import Reasons
+    from whence.questions.rules import Rules
 
 __all__ = ["Decision", "Policy", "load", "read_saved", "write_saved"]
 
@@ -462,6 +464,78 @@ class Policy(Decider):
         )
         tell_outside(self.schema_, self.schema_.row(context))
         return found
+
+    def implied(
+        self,
+        contexts: Any,
+        plans: Any,
+        *,
+        fixed: Collection[str] = (),
+        bounds: Mapping[str, Any] | None = None,
+        common: bool = True,
+        time_limit: float | None = None,
+    ) -> Implied:
+        """Return the prices that explain plans of the past best: at which they cost least above the best plans.
+
+        Parameters
+        ----------
+        contexts : DataFrame, 2-D array or list of contexts
+            One context per row.
+        plans : list of plans, 2-D array or DataFrame
+            What was planned in each of them, such as by people.
+        fixed, bounds, common
+            As in :meth:`prices`. Plans tell no more than the ratios of prices: unless one is fixed, the mean factor to
+            today's prices is 1.
+        time_limit : float, optional
+            Seconds after which to stop with the best found so far.
+
+        Returns
+        -------
+        Implied
+
+        Examples
+        --------
+        >>> import numpy as np, whence as wh
+        >>> X = np.random.default_rng(0).random((80, 3))
+        >>> policy = wh.Policy(wh.Newsvendor(1, 3), wh.KNNWeights(20)).fit(X, 10 + 20 * X[:, :1])
+        >>> policy.implied(X[:9], policy.predict(X[:9])).regret_today
+        0.0
+        """
+        from whence.questions.implied import ask_implied
+
+        self._history()
+        return ask_implied(self, contexts, plans, fixed=fixed, bounds=bounds, common=common, time_limit=time_limit)
+
+    def rules(self, up_to: int = 6, *, min_share: float = 0.02, time_limit: float | None = 60) -> Rules:
+        """Return the policy as a few rules: a small tree over contexts with one plan a leaf, and what simplicity costs.
+
+        Parameters
+        ----------
+        up_to : int
+            The largest number of rules.
+        min_share : float
+            The least share of the history that a rule is about.
+        time_limit : float, optional
+            Seconds for growing, for the rows not seen and for the proofs of the worst case of every rule.
+
+        Returns
+        -------
+        Rules
+            A sequence of rules with a ``frame`` of all of them and the ``curve`` of extra cost by their number.
+
+        Examples
+        --------
+        >>> import numpy as np, whence as wh
+        >>> X = np.random.default_rng(0).random((80, 2))
+        >>> policy = wh.Policy(wh.Newsvendor(1, 3), wh.ForestWeights(10)).fit(X, 10 + 20 * (X[:, :1] > 0.5))
+        >>> rules = policy.rules(up_to=2, time_limit=10)
+        >>> [rule.plan.tolist() for rule in rules]
+        [[10.0], [30.0]]
+        """
+        from whence.questions.rules import ask_rules
+
+        self._history()
+        return ask_rules(self, up_to, min_share, time_limit)
 
     # ---- in files --------------------------------------------------------------------------------
 

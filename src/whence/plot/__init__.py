@@ -1,14 +1,15 @@
 """Charts of explanations on matplotlib.
 
 Every function draws `why`, an :class:`~whence.Explanation`, on the Axes `ax`, or on those of a new figure where it is
-left out, and returns them; `front`, `menu` and `contributions` draw what `Policy.front`, `menu` and `compare` give.
+left out, and returns them; `front`, `menu`, `contributions` and `rules` draw what `Policy.front`, `menu`, `compare` and
+`rules` give.
 Matplotlib is loaded at the first chart; it comes with ``pip install whence[plot]``.
 """
 
 from whence.plot.change_chart import changes, weights
 from whence.plot.plan_chart import costs, outcomes, plans, routes
 from whence.plot.plane import plane
-from whence.plot.result_charts import contributions, front, menu, overview
+from whence.plot.result_charts import contributions, front, menu, overview, rules
 
 __all__ = [
     "changes",
@@ -21,5 +22,6 @@ __all__ = [
     "plane",
     "plans",
     "routes",
+    "rules",
     "weights",
 ]

@@ -36,7 +36,65 @@ if TYPE_CHECKING:
 
     from whence.explain.explanation import Explanation
 
-__all__ = ["contributions", "evaluation", "front", "menu", "overview"]
+__all__ = ["contributions", "evaluation", "front", "menu", "overview", "rules"]
+
+
+def rules(found: Any, *, ax: Axes | None = None) -> Axes:
+    """Extra cost over the policy on rows not seen against the number of rules, next to one plan for all.
+
+    Parameters
+    ----------
+    found : Rules
+        What `Policy.rules` gave.
+    ax : Axes, optional
+        Where to draw.
+
+    Examples
+    --------
+    >>> import numpy as np, whence as wh
+    >>> X = np.random.default_rng(0).random((60, 2))
+    >>> policy = wh.Policy(wh.Newsvendor(1, 3), wh.KNNWeights(9)).fit(X, 10 + 20 * (X[:, :1] > 0.5))
+    >>> rules(policy.rules(up_to=2, time_limit=2)).get_title(loc="left")
+    'The price of simplicity'
+    """
+    sizes, average = _part(found, "sizes", "Rules"), _part(found, "average", "Rules")
+    ax = axes_for(ax, (5.4, 3.2))
+    titled(ax, "The price of simplicity")
+    known = [(count, extra) for count, extra, _ in sizes if extra is not None]
+    if not known:
+        return empty(ax, "No rows were left out to measure it on.")
+    at = [count for count, _ in known]
+    heights = [100.0 * extra.share for _, extra in known]
+    errors = [100.0 * extra.error for _, extra in known]
+    ax.axhline(0.0, color=SOFT, linewidth=1.0)
+    ax.annotate(
+        "the policy", (max(at) + 0.4, 0.0), (0, 4), textcoords="offset points", ha="right", color=SOFT, fontsize=9
+    )
+    if average is not None:
+        level = 100.0 * average.share
+        ax.axhline(level, color=ALTERNATIVE, linewidth=1.2, linestyle="--")
+        ax.annotate(
+            f"one plan for all: {plain(level, 2)} %", (max(at) + 0.4, level), (0, 4), textcoords="offset points",
+            ha="right", color=ALTERNATIVE, fontsize=9,
+        )  # fmt: skip
+    ax.errorbar(at, heights, yerr=errors, color=DECISION, marker="o", linewidth=1.4, capsize=3)
+    for count, height, error in zip(at, heights, errors, strict=True):
+        ax.annotate(
+            f"{plain(height, 2)} %",
+            (count, height - error),
+            (0, -12),
+            textcoords="offset points",
+            ha="center",
+            fontsize=9,
+        )
+    largest = max([*heights, 0.0 if average is None else 100.0 * average.share])
+    ax.set_ylim(min(0.0, *heights) - 0.2 * largest - 1e-9, 1.2 * largest + 1e-9)
+    ax.set_xlim(0.6, max(at) + 0.45)
+    ax.set_xticks(at)
+    ax.set_xlabel("number of rules")
+    ax.set_ylabel("more than the policy, %")
+    quiet(ax)
+    return ax
 
 
 def front(found: Any, *, ax: Axes | None = None) -> Axes:

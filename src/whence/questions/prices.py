@@ -37,7 +37,7 @@ from whence.util.text import listed, nearest
 if TYPE_CHECKING:
     from whence.policy import Policy
 
-__all__ = ["PriceChange", "Prices", "ask_prices", "ranges", "reader"]
+__all__ = ["PriceChange", "Prices", "ask_prices", "held", "ranges", "reader"]
 
 PricesStatus = Literal["optimal", "already", "none", "time_limit"]
 #: Changes that a sentence names; a table has all of them.
@@ -405,7 +405,7 @@ class _Asking:
         limits = priced.limits(plan)
         if relative:
             limits = [one for one in limits if one.needed]
-        stays = _held(asked["fixed"], [*priced.parameters, *limits], priced)
+        stays = held(asked["fixed"], priced, limits)
         barred = tuple(one for one in limits if one.needed and _named(one, stays))
         limits = [one for one in limits if not _named(one, stays)]
         low, high = ranges(priced, asked["bounds"], stays)
@@ -558,17 +558,19 @@ def _named(one: Parameter | Limit, names: Collection[str]) -> bool:
     return one.name in names or one.group in names
 
 
-def _known(priced: Priced, limits: Collection[Parameter | Limit]) -> list[str]:
-    found = dict.fromkeys(name for one in (*priced.parameters, *limits) for name in (one.group, one.name))
+def _known(priced: Priced, limits: Collection[Limit]) -> list[str]:
+    every: list[Parameter | Limit] = [*priced.parameters, *limits]
+    found = dict.fromkeys(name for one in every for name in (one.group, one.name))
     return [*found, *(name for name in ("budget", "limit") if name not in found)]
 
 
-def _held(fixed: Any, known: Collection[Parameter | Limit], priced: Priced) -> set[str]:
+def held(fixed: Any, priced: Priced, limits: Collection[Limit] = ()) -> set[str]:
+    """The names of parameters, and of kinds of them, that stay."""
     if isinstance(fixed, str) or not isinstance(fixed, Collection):
         raise InputTypeError(
             f"'fixed' must be a list of names of parameters. Got {fixed!r} instead.", parameter="fixed"
         )
-    names = _known(priced, known)
+    names = _known(priced, limits)
     for name in fixed:
         _check_name("fixed", name, names)
     return set(fixed)

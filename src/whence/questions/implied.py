@@ -1,0 +1,504 @@
+"""Which prices do planners have in mind? Those at which their past plans were least above the best ones."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import pandas as pd
+from msgspec import Struct
+from scipy import sparse
+
+from whence.certificate.verify import Verification
+from whence.checks import FLAG, POSITIVE
+from whence.errors import InputError, SolverError, WhenceError
+from whence.explain.provenance import in_order
+from whence.problems.base import cost_unit_of
+from whence.problems.pricing import Priced, Terms
+from whence.questions.prices import held, ranges, reader
+from whence.questions.result import CHANGED, Told, intact_of
+from whence.report.document import Amount, Number
+from whence.report.html import Bar, bars
+from whence.report.numbers import duration, plain, share, with_unit
+from whence.report.reading import document_from
+from whence.report.result_pages import Chart, Sheet, Table
+from whence.util import linear_program as highs
+from whence.util.aliases import Floats
+from whence.util.frames import TableKind, as_pandas, in_kind, kind_of
+from whence.util.json import to_plain
+from whence.util.linear_program import LinearProgram
+from whence.util.text import listed
+
+if TYPE_CHECKING:
+    from whence.policy import Policy
+
+__all__ = ["Implied", "ImpliedPrice", "ask_implied"]
+
+#: Regrets are known when what is left open is less than this share of the planners' costs.
+OPEN = 1e-6
+#: Rounds of cuts, at most; the rest is left to the time limit.
+ROUNDS = 200
+#: Histories that are drawn from the rows to see how well prices are determined.
+DRAWN = 40
+#: Of which this share lies within the interval that is told.
+WITHIN = 0.9
+#: Steps of the search under a risk that looks at a tail, where costs bend in the prices: from how far to how near.
+FIRST_STEP, LAST_STEP = 0.5, 1e-3
+
+
+@dataclass(frozen=True)
+class ImpliedPrice:
+    """A price, today and as planners seem to see it, with the interval that holds 90 % of drawn histories."""
+
+    parameter: str
+    group: str
+    today: float
+    implied: float
+    low: float
+    high: float
+    words: str
+    money: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Implied(Told):
+    """The prices that explain past plans best: at which their costs above the best plans are least in all.
+
+    Only the ratios of prices show in plans. Unless a price is fixed, the mean factor to today's prices is 1.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        One row per price: today, implied, the factor between them, and low and high, between which it lies in 90 % of
+        histories drawn from the rows.
+    regret_today, regret_implied : float
+        By which share the plans cost more than the best ones, at today's prices and at the implied ones.
+    proved : bool
+        Whether no other prices explain the plans better, which is proved under expected cost.
+    rows : int
+        How many plans there were.
+    seconds : float
+        How long it took.
+
+    Examples
+    --------
+    >>> import numpy as np, whence as wh
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.random((80, 2))
+    >>> policy = wh.Policy(wh.Newsvendor(1, 3), wh.KNNWeights(20)).fit(X, 10 + 20 * X[:, :1] + rng.random((80, 1)))
+    >>> planners = wh.Policy(wh.Newsvendor(1, 12), wh.KNNWeights(20)).fit(policy.X_, policy.Y_)
+    >>> found = policy.implied(X, planners.predict(X), fixed=["holding"])
+    >>> round(float(found.frame["implied"].iloc[1]))
+    12
+    """
+
+    prices: tuple[ImpliedPrice, ...]
+    regret_today: float
+    regret_implied: float
+    proved: bool
+    rows: int
+    risk: str
+    cost_unit: str
+    asked: Mapping[str, Any] = field(default_factory=dict)
+    seconds: float = 0.0
+    tables: TableKind = "pandas"
+    intact: bool | None = None
+
+    def __repr__(self) -> str:
+        told = ", ".join(f"{one.parameter} {one.today:.4g} -> {one.implied:.4g}" for one in self.prices[:6])
+        return f"<Implied {told}>"
+
+    @cached_property
+    def frame(self) -> Any:
+        """One row per price: today, implied, factor, low, high."""
+        rows = [
+            (
+                one.parameter,
+                one.today,
+                one.implied,
+                one.implied / one.today if one.today else math.nan,
+                one.low,
+                one.high,
+            )
+            for one in self.prices
+        ]
+        columns = ["parameter", "today", "implied", "factor", "low", "high"]
+        return in_kind(pd.DataFrame(rows, columns=columns), self.tables)
+
+    @property
+    def text(self) -> str:
+        """The prices that planners seem to have in mind, and how much better they explain the plans."""
+        other = [one for one in self.prices if abs(one.implied - one.today) > 1e-3 * max(abs(one.today), 1e-300)]
+        plans = f"The {self.rows} plans" if self.rows > 1 else "The plan"
+        costs = (
+            f"{plans} cost {_small(self.regret_today)} more than the best ones at today's prices, and "
+            f"{_small(self.regret_implied)} more at the prices that explain them best."
+        )
+        if not other:
+            return f"{plans} are explained best by today's prices.\n{costs}"
+        said = [self._said(one) for one in sorted(other, key=_change)[:4]]
+        more = len(other) - len(said)
+        said += [f"{more} other prices changed, too"] if more else []
+        first = f"{plans} look as if {listed(said)}."
+        sure = (
+            "Proved: no other prices explain them better."
+            if self.proved
+            else "Whether others explain them better is open."
+        )
+        return f"{first}\n{costs}\n{sure}"
+
+    def _said(self, one: ImpliedPrice) -> str:
+        unit = self.cost_unit if one.money else ""
+        to, today = (with_unit(plain(number, 3), unit) for number in (one.implied, one.today))
+        between = f"{plain(one.low, 3)} to {plain(one.high, 3)}"
+        return f"{one.words} {to} ({between}), not {today}"
+
+    @classmethod
+    def from_dict(cls, document: Any) -> Implied:
+        """The answer that :meth:`to_dict` wrote; an InputError where it is none."""
+        read = document_from(document, ImpliedDocument, "implied prices")
+        same = ("regret_today", "regret_implied", "proved", "rows", "risk", "cost_unit", "asked", "seconds")
+        prices = tuple(
+            ImpliedPrice(**{name: getattr(one, name) for name in one.__struct_fields__}) for one in read.prices
+        )
+        return cls(prices, **{name: getattr(read, name) for name in same}, intact=intact_of(document))
+
+    def verify(self, policy: Policy, *, prove: bool = False, time_limit: float | None = None) -> Verification:
+        """Search once more with a fitted `policy`, for the contexts and plans that the answer carries."""
+        differences = [CHANGED] if self.intact is False else []
+        asked = dict(self.asked)
+        try:
+            again = ask_implied(
+                policy, pd.DataFrame(asked.pop("contexts")), asked.pop("plans"), plain_plans=True, **asked
+            )
+        except WhenceError as error:
+            return Verification([*differences, f"This policy cannot be asked for these prices: {error}"], [])
+        for name in ("regret_today", "regret_implied"):
+            said, now = getattr(self, name), getattr(again, name)
+            if abs(said - now) > 1e-4 * max(1.0, abs(now)):
+                differences.append(
+                    f"The plans cost {share(now)} more than the best ones. The answer says {share(said)}."
+                )
+        return Verification(differences, [], again.proved if prove else None)
+
+    def _document(self) -> dict[str, Any]:
+        return {
+            "schema": "whence/implied/1",
+            "text": self.text,
+            "prices": [
+                {
+                    "parameter": one.parameter,
+                    "group": one.group,
+                    "today": one.today,
+                    "implied": one.implied,
+                    "low": one.low,
+                    "high": one.high,
+                    "words": one.words,
+                    "money": one.money,
+                }
+                for one in self.prices
+            ],
+            "regret_today": self.regret_today,
+            "regret_implied": self.regret_implied,
+            "proved": self.proved,
+            "rows": self.rows,
+            "risk": self.risk,
+            "cost_unit": self.cost_unit,
+            "asked": dict(self.asked),
+            "seconds": to_plain(self.seconds),
+        }
+
+    def _sheet(self) -> Sheet:
+        ordered = sorted(self.prices, key=_change)
+        rows = [
+            [one.parameter, plain(one.today, 4), plain(one.implied, 4), f"{plain(one.low, 3)} to {plain(one.high, 3)}"]
+            for one in ordered
+        ]
+        drawn = [
+            (
+                one.parameter,
+                [
+                    Bar("d", "today", one.today, plain(one.today, 4)),
+                    Bar("a", "implied", one.implied, plain(one.implied, 4)),
+                ],
+            )
+            for one in ordered[:8]
+        ]
+        head = ["price", "today", "as the plans imply", "90 % of drawn histories"]
+        certificate = [
+            ("plans", str(self.rows)),
+            ("above the best plans at today's prices", share(self.regret_today)),
+            ("at the implied prices", share(self.regret_implied)),
+            ("no other prices explain them better", "proved" if self.proved else "open"),
+            ("time", duration(self.seconds)),
+        ]
+        chart = Chart(bars(drawn, self.text), "Prices today, and as past plans imply them.")
+        return Sheet(
+            "Which prices do the plans imply?", self.text, [chart], [Table("Prices", head, rows, {1, 2})], certificate
+        )
+
+
+def _small(part: float) -> str:
+    """A share, where what rounding leaves of nothing is nothing."""
+    return share(part if abs(part) > 1e-6 else 0.0)
+
+
+def _change(one: ImpliedPrice) -> float:
+    return -abs(one.implied - one.today) / max(abs(one.today), 1e-300)
+
+
+class _Price(Struct, frozen=True, kw_only=True):
+    parameter: str
+    group: str
+    today: Number
+    implied: Number
+    low: Number
+    high: Number
+    words: str
+    money: bool
+
+
+class ImpliedDocument(Struct, frozen=True, kw_only=True):
+    """The prices that explain past plans best."""
+
+    schema: Literal["whence/implied/1"]
+    text: str
+    prices: list[_Price]
+    regret_today: Number
+    regret_implied: Number
+    proved: bool
+    rows: int
+    risk: str
+    cost_unit: str
+    asked: dict[str, Any]
+    seconds: Amount
+    fingerprint: str | None = None
+
+
+def ask_implied(
+    policy: Policy,
+    contexts: Any,
+    plans: Any,
+    *,
+    fixed: Collection[str] = (),
+    bounds: Mapping[str, Any] | None = None,
+    common: bool = True,
+    time_limit: float | None = None,
+    plain_plans: bool = False,
+) -> Implied:
+    """The prices at which these plans, one per context, are least above the best ones in all."""
+    began = time.perf_counter()
+    FLAG.check("common", common)
+    POSITIVE.or_none().check("time_limit", time_limit)
+    rows = _rows(contexts)
+    given = _plans(plans, len(rows))
+    cases = []
+    for i, (context, plan) in enumerate(zip(rows, given, strict=True)):
+        _, priced = reader(policy, context, common)
+        free, names = priced.unlimited(), policy.outcome_names_
+        plan = free.from_plain(plan, names) if plain_plans else in_order(free, plan, names)
+        wrong = free.check(plan)
+        if wrong:
+            raise InputError(f"'plans' must hold feasible plans. Plan {i + 1} is not: {wrong}", parameter="plans")
+        cases.append((priced, plan))
+    first = cases[0][0]
+    stays = held(fixed, first)
+    low, high = ranges(first, bounds, stays)
+    deadline = math.inf if time_limit is None else began + float(time_limit)
+    search = _Search(policy, cases, low, high, level=not stays, deadline=deadline)
+    x = search.run()
+    drawn = search.drawn(x)
+    today, best_today = search.regrets(np.zeros(low.size))
+    then, best_then = search.regrets(x)
+    return Implied(
+        prices=tuple(_prices(first, cases, x, drawn)),
+        regret_today=float(today.sum() / max(abs(best_today.sum()), 1e-300)),
+        regret_implied=float(then.sum() / max(abs(best_then.sum()), 1e-300)),
+        proved=search.proved,
+        rows=len(cases),
+        risk=policy.risk_.name,
+        cost_unit=cost_unit_of(policy.problem),
+        asked=to_plain(
+            {
+                "contexts": [{str(name): value for name, value in policy.schema_.row(c).items()} for c in rows],
+                "plans": [p.unlimited().to_plain(plan) for p, plan in cases],
+                "fixed": [str(name) for name in fixed],
+                "bounds": bounds,
+                "common": common,
+            }
+        ),
+        seconds=time.perf_counter() - began,
+        tables=kind_of(contexts, policy.tables_),
+    )
+
+
+def _rows(contexts: Any) -> list[Any]:
+    table = as_pandas(contexts)
+    rows = [table.iloc[i] for i in range(len(table))] if isinstance(table, pd.DataFrame) else list(table)
+    if not rows:
+        raise InputError("'contexts' must hold at least one context. Got none.", parameter="contexts")
+    return rows
+
+
+def _plans(plans: Any, wanted: int) -> list[Any]:
+    table = as_pandas(plans)
+    found = [table.iloc[i] for i in range(len(table))] if isinstance(table, pd.DataFrame) else list(table)
+    if len(found) != wanted:
+        raise InputError(f"'plans' must hold one plan per context ({wanted}). Got {len(found)}.", parameter="plans")
+    return found
+
+
+def _prices(first: Priced, cases: Sequence[tuple[Priced, Any]], x: Floats, drawn: Floats) -> list[ImpliedPrice]:
+    """Every price, in the mean over the contexts where it differs between them."""
+    values = np.mean([priced.values for priced, _ in cases], axis=0)
+    scale = np.mean([[one.scale for one in priced.parameters] for priced, _ in cases], axis=0)
+    low, high = np.quantile(drawn, [(1 - WITHIN) / 2, (1 + WITHIN) / 2], axis=0)
+    found = []
+    for j, one in enumerate(first.parameters):
+        to, least, most = (
+            float(values[j] + scale[j] * changes[j]) for changes in (x, np.minimum(low, x), np.maximum(high, x))
+        )
+        if one.members:
+            found += [
+                ImpliedPrice(name, one.group, today, today * to, today * least, today * most, f"{name} were")
+                for name, today in one.members
+            ]
+        else:
+            words = f"{one.words} {one.verb}"
+            found.append(ImpliedPrice(one.name, one.group, float(values[j]), to, least, most, words, one.money))
+    return found
+
+
+@dataclass
+class _Search:
+    """The least total regret, by cuts: what every plan costs more than plans that are known to be better."""
+
+    policy: Policy
+    cases: Sequence[tuple[Priced, Any]]
+    low: Floats
+    high: Floats
+    #: Whether the mean factor is kept at 1, since plans tell no more than ratios.
+    level: bool
+    deadline: float
+    proved: bool = False
+    #: By case, slopes and constants of cuts: regret >= slope @ x + constant.
+    cuts: list[list[tuple[Floats, float]]] = field(default_factory=list)
+
+    def run(self) -> Floats:
+        """The changes of prices at which the total regret is least, those nearest to today's among them."""
+        self.cuts = [[] for _ in self.cases]
+        if self.policy.risk_.tail is not None or not self.cases[0][0].straight:
+            return self._by_steps()
+        x = np.zeros(self.low.size)
+        counts = np.ones(len(self.cases))
+        for _ in range(ROUNDS):
+            regret, best = self.regrets(x, learn=True)
+            found = self._least(counts)
+            x_next, bound = found
+            if regret.sum() - bound <= OPEN * max(1e-300, abs(float(best.sum()))):
+                self.proved = True
+                return x
+            x = x_next
+            if time.perf_counter() > self.deadline:
+                break
+        return x
+
+    def regrets(self, x: Floats, learn: bool = False) -> tuple[Floats, Floats]:
+        """By how much every plan costs more than the best one, and what that costs, at changes `x`."""
+        risk = self.policy.risk_
+        over, best = np.empty(len(self.cases)), np.empty(len(self.cases))
+        for k, (priced, plan) in enumerate(self.cases):
+            scale = np.array([one.scale for one in priced.parameters])
+            values = priced.values + scale * x
+            rival = priced.solve(values, risk)
+            own, best[k] = (risk.of(priced.costs(z, values), priced.weights) for z in (plan, rival))
+            over[k] = own - best[k]
+            if learn:
+                mine, other = (self._line(priced, priced.lines(z), scale) for z in (plan, rival))
+                self.cuts[k].append((mine[0] - other[0], mine[1] - other[1]))
+        return over, best
+
+    def _line(self, priced: Priced, terms: Terms, scale: Floats) -> tuple[Floats, float]:
+        slope = terms.shift if terms.slopes is None else terms.shift + priced.weights @ terms.slopes
+        return slope * scale, float(priced.weights @ terms.base) + float(slope @ priced.values)
+
+    def _least(self, counts: Floats) -> tuple[Floats, float]:
+        """The changes at which the cuts allow the least total regret, nearest to today's, and that regret."""
+        size, cases = self.low.size, len(self.cases)
+        slopes = np.array([slope for cuts in self.cuts for slope, _ in cuts])
+        constants = np.array([constant for cuts in self.cuts for _, constant in cuts])
+        case = np.array([k for k, cuts in enumerate(self.cuts) for _ in cuts])
+        money = max(float(np.abs(slopes).max(initial=0.0)), 1e-300)
+        slopes, constants = slopes / money, constants / money
+        own = sparse.csr_array((np.ones(case.size), (np.arange(case.size), case)), shape=(case.size, cases))
+        prices = sparse.csr_array(slopes)
+        rows = [sparse.hstack([-prices, prices, own])]
+        row_lower, row_upper = constants, np.full(case.size, np.inf)
+        if self.level:
+            ones = np.ones(size) * (self.high > self.low)
+            rows.append(sparse.csr_array(np.concatenate([ones, -ones, np.zeros(cases)])[None, :]))
+            row_lower, row_upper = np.append(row_lower, 0.0), np.append(row_upper, 0.0)
+        cost = np.concatenate([np.zeros(2 * size), counts])
+        total = sparse.csr_array(cost[None, :])
+        near = np.concatenate([np.ones(2 * size), np.zeros(cases)])
+
+        def solved(cost: Floats, rows: Any, lower: Floats, upper: Floats) -> Floats:
+            program = LinearProgram(
+                cost=cost,
+                lower=np.zeros(2 * size + cases),
+                upper=np.concatenate([np.maximum(self.high, 0.0), np.maximum(-self.low, 0.0), np.full(cases, np.inf)]),
+                rows=sparse.csr_array(rows),
+                row_lower=lower,
+                row_upper=upper,
+            )
+            ended = highs.run(program, None, {"parallel": "off"})
+            if ended.values is None:
+                raise SolverError(f"The implied prices were not found: HiGHS ended with status {ended.status}.")
+            return ended.values
+
+        stacked = sparse.vstack(rows)
+        least = float(cost @ solved(cost, stacked, row_lower, row_upper))
+        # Of all that explain the plans as well, the nearest to today's.
+        both = sparse.vstack([stacked, total])
+        limit = least + 1e-9 * max(1.0, abs(least))
+        found = solved(near, both, np.append(row_lower, -np.inf), np.append(row_upper, limit))
+        return np.clip(found[:size] - found[size : 2 * size], self.low, self.high), least * money
+
+    def drawn(self, x: Floats) -> Floats:
+        """The changes for histories that are drawn from the rows with replacement, by the cuts that are known."""
+        if not any(self.cuts) or len(self.cases) < 2:
+            return x[None, :]
+        rng = np.random.default_rng(0)
+        cases = len(self.cases)
+        found = []
+        for _ in range(DRAWN):
+            counts = np.bincount(rng.integers(0, cases, cases), minlength=cases).astype(np.float64)
+            found.append(self._least(counts)[0])
+            if time.perf_counter() > self.deadline:
+                break
+        return np.array(found)
+
+    def _by_steps(self) -> Floats:
+        """Changes that no step along one price, or between two of them, makes better: costs bend in the prices."""
+        x = np.zeros(self.low.size)
+        free = np.flatnonzero(self.high > self.low)
+        directions = [np.eye(x.size)[j] for j in free]
+        if self.level:
+            directions = [np.eye(x.size)[i] - np.eye(x.size)[j] for i in free for j in free if i < j]
+        best, step = float(self.regrets(x)[0].sum()), FIRST_STEP
+        while step > LAST_STEP and directions and time.perf_counter() < self.deadline:
+            tried = [np.clip(x + sign * step * d, self.low, self.high) for d in directions for sign in (1.0, -1.0)]
+            if self.level:
+                tried = [one for one in tried if abs(one[free].sum()) < 1e-9]
+            regrets = [float(self.regrets(one)[0].sum()) for one in tried]
+            at = int(np.argmin(regrets)) if regrets else -1
+            if at >= 0 and regrets[at] < best * (1.0 - 1e-9) - 1e-15:
+                x, best = tried[at], regrets[at]
+            else:
+                step *= 0.5
+        return x

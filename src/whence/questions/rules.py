@@ -1,0 +1,645 @@
+"""What does the policy do in general? A few rules, what they cost more than the policy, and where they fail."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+import numpy as np
+import pandas as pd
+from msgspec import Struct
+from sklearn.base import clone
+from sklearn.model_selection import KFold
+
+from whence.certificate.verify import Verification
+from whence.checks import POSITIVE, whole
+from whence.checks import share as share_rule
+from whence.errors import InputError, WhenceError
+from whence.features import Schema
+from whence.problems.base import cost_unit_of
+from whence.questions.result import CHANGED, Told, intact_of
+from whence.questions.rule_tree import (
+    CONTEXTS,
+    Condition,
+    Leaf,
+    PlanCosts,
+    axes_of,
+    grow,
+    holds_in,
+)  # fmt: skip
+from whence.questions.worst_case import Worst, over_best, share_over, worst_case
+from whence.report.document import Amount, Number, Scalar, scalar
+from whence.report.html import Bar, bars
+from whence.report.numbers import duration, plain, share, value
+from whence.report.reading import document_from
+from whence.report.result_pages import Chart, Sheet, Table
+from whence.util.aliases import Floats
+from whence.util.frames import TableKind, in_kind
+from whence.util.json import to_plain
+from whence.util.text import listed
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from whence.policy import Policy
+
+__all__ = ["Rule", "Rules", "ask_rules"]
+
+#: Parts of the history that are left out in turn, and how many of their rows are looked at in all.
+FOLDS, UNSEEN = 5, 1_500
+#: Past contexts that the trees of the folds are grown on.
+FOLD_CONTEXTS = 400
+#: Shares of the time that go to growing, and to rows not seen; the rest proves worst cases.
+GROWING, CROSSING = 0.25, 0.35
+#: Rows that are drawn again to see how far an extra cost is known.
+DRAWN = 200
+#: Quantities of a plan that have a column each.
+COLUMNS = 6
+
+
+@dataclass(frozen=True)
+class Extra:
+    """By which share something costs more than the policy on rows not seen, and the standard error of that."""
+
+    share: float
+    error: float
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Where some conditions hold, one plan.
+
+    Attributes
+    ----------
+    conditions : mapping
+        Of every feature that the rule asks for, what must hold.
+    condition, told : str
+        Conditions and plan in words.
+    plan : plan
+        The plan in its natural form.
+    share : float
+        The share of the history that the rule is about.
+    extra : Extra
+        What the rule costs more than the policy on rows not seen, as a share, with its standard error; None where no
+        row was left out.
+    worst : Worst
+        The largest share by which the plan is above the best one anywhere in these contexts: at least, at most, and a
+        context that shows the first.
+    """
+
+    conditions: Mapping[str, Condition]
+    condition: str
+    plan: Any
+    told: str
+    parts: Mapping[str, float]
+    share: float
+    extra: Extra | None
+    worst: Worst
+
+
+@dataclass(frozen=True, eq=False)
+class Rules(Told, Sequence[Rule]):
+    """The policy as a few rules.
+
+    Attributes
+    ----------
+    rules : tuple of Rule
+        In the order of the tree, left before right. Every context keeps exactly one of them.
+    curve : DataFrame
+        For every number of rules: what they cost more than the policy on rows not seen (share and standard error), and
+        on the rows they were grown on. The row "average" is one plan for all, from all outcomes alike.
+    seconds : float
+        How long it took.
+
+    Examples
+    --------
+    >>> import numpy as np, whence as wh
+    >>> X = np.random.default_rng(0).random((80, 2))
+    >>> policy = wh.Policy(wh.Newsvendor(1, 3), wh.ForestWeights(10, random_state=0)).fit(X, 10 + 20 * (X[:, :1] > 0.5))
+    >>> rules = policy.rules(up_to=3, time_limit=10)
+    >>> rules.decide([0.9, 0.1])
+    array([30.])
+    """
+
+    rules: tuple[Rule, ...]
+    #: By number of rules: extra cost on rows not seen (None where none was left out), and on those they were grown on.
+    sizes: tuple[tuple[int, Extra | None, float], ...]
+    average: Extra | None
+    overall: Extra | None
+    risk: str
+    cost_unit: str
+    min_share: float
+    up_to: int
+    history: int
+    notes: tuple[str, ...] = ()
+    seconds: float = 0.0
+    tables: TableKind = "pandas"
+    intact: bool | None = None
+    policy: Policy | None = field(default=None, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.rules)
+
+    @overload
+    def __getitem__(self, at: int) -> Rule: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Rule]: ...
+    def __getitem__(self, at: int | slice) -> Rule | Sequence[Rule]:
+        return self.rules[at]
+
+    def __iter__(self) -> Iterator[Rule]:
+        return iter(self.rules)
+
+    def __repr__(self) -> str:
+        return f"<Rules: {len(self.rules)} for {self.history:,} contexts>"
+
+    @cached_property
+    def frame(self) -> Any:
+        """One row per rule: condition, plan, share, extra cost on unseen rows and its error, worst case."""
+        rows = [
+            (
+                rule.condition,
+                rule.told,
+                rule.share,
+                math.nan if rule.extra is None else rule.extra.share,
+                math.nan if rule.extra is None else rule.extra.error,
+                rule.worst.at_least,
+                rule.worst.at_most,
+            )
+            for rule in self.rules
+        ]
+        columns = ["condition", "plan", "share", "extra", "error", "worst at least", "worst at most"]
+        return in_kind(pd.DataFrame(rows, columns=columns), self.tables)
+
+    @cached_property
+    def curve(self) -> Any:
+        """By number of rules: extra cost on rows not seen, its error, and on the rows they were grown on."""
+        rows = [("average", *_pair(self.average), math.nan)]
+        rows += [(str(count), *_pair(extra), grown) for count, extra, grown in self.sizes]
+        return in_kind(pd.DataFrame(rows, columns=["rules", "extra", "error", "grown on"]), self.tables)
+
+    def decide(self, context: Any) -> Any:
+        """The plan of the rule that a context keeps."""
+        row = context if self.policy is None else self.policy.schema_.row(context)
+        for rule in self.rules:
+            if holds_in(rule.conditions, row):
+                return rule.plan
+        raise InputError("No rule is about this context.", parameter="context")
+
+    @property
+    def text(self) -> str:
+        """Every rule on a line, what all of them cost more than the policy, and where the worst of them fails."""
+        lines = [
+            f"  - {rule.condition}: {rule.told} ({share(rule.share)} of the history{_failing(rule)})."
+            for rule in self.rules
+        ]
+        count = "One rule stands" if len(self.rules) == 1 else f"{len(self.rules)} rules stand"
+        head = f"{count} for the policy."
+        if self.overall is not None:
+            head += f" On rows not seen they cost {_told(self.overall)} more than the policy itself"
+            head += f", one plan for all {_told(self.average)} more." if self.average is not None else "."
+        return "\n".join([head, *lines, *self.notes])
+
+    def plot(self, *, ax: Axes | None = None) -> Axes:
+        """Draw the price of simplicity on `ax`: extra cost by the number of rules."""
+        from whence.plot import rules as draw
+
+        return draw(self, ax=ax)
+
+    # ---- for others ---------------------------------------------------------------------------------------------
+
+    @classmethod
+    def from_dict(cls, document: Any) -> Rules:
+        """The rules that :meth:`to_dict` wrote, plans as plain values; an InputError where it is none."""
+        read = document_from(document, RulesDocument, "rules")
+        rules = []
+        for one in read.rules:
+            conditions = {
+                part.feature: Condition(
+                    part.feature,
+                    -math.inf if part.above is None else part.above,
+                    math.inf if part.up_to is None else part.up_to,
+                    None if part.among is None else tuple(part.among),
+                )
+                for part in one.conditions
+            }
+            at_most = math.inf if one.worst_at_most is None else one.worst_at_most
+            at_least = math.inf if one.worst_at_least is None else one.worst_at_least
+            worst = Worst(at_least, at_most, one.worst_context)
+            extra = _extra(one.extra, one.error)
+            rules.append(Rule(conditions, one.condition, one.plan, one.told, one.parts, one.share, extra, worst))
+        sizes = tuple((one.rules, _extra(one.extra, one.error), one.grown_on) for one in read.curve)
+        return cls(
+            rules=tuple(rules),
+            sizes=sizes,
+            average=_extra(read.average, read.average_error),
+            overall=_extra(read.overall, read.overall_error),
+            notes=tuple(read.notes),
+            **{name: getattr(read, name) for name in ("risk", "cost_unit", "min_share", "up_to", "history", "seconds")},
+            intact=intact_of(document),
+        )
+
+    def verify(self, policy: Policy, *, prove: bool = False, time_limit: float | None = None) -> Verification:
+        """Check against a fitted `policy` that the rules part its history as they say, and what their contexts show.
+
+        Parameters
+        ----------
+        policy : Policy
+            The one whose rules these are, or one that should be the same.
+        prove : bool
+            Whether to prove the worst case of every rule once more.
+        time_limit : float, optional
+            Seconds for that.
+
+        Returns
+        -------
+        Verification
+        """
+        differences = [CHANGED] if self.intact is False else []
+        proved: bool | None = True if prove else None
+        deadline = math.inf if time_limit is None else time.perf_counter() + time_limit
+        try:
+            rows = [policy.schema_.row(policy.X_.iloc[i]) for i in range(len(policy.X_))]
+            for i, rule in enumerate(self.rules, 1):
+                there = sum(holds_in(rule.conditions, row) for row in rows) / len(rows)
+                if abs(there - rule.share) > 1e-6:
+                    differences.append(f"Rule {i} is about {share(there)} of the history. It says {share(rule.share)}.")
+                plan = policy.problem.from_plain(to_plain(rule.plan), policy.outcome_names_)
+                if rule.worst.context is None or not math.isfinite(rule.worst.at_least):
+                    continue
+                row = policy.schema_.row(dict(rule.worst.context))
+                shown = over_best(policy, plan, row)
+                if abs(shown - rule.worst.at_least) > 1e-6 * max(1.0, shown):
+                    differences.append(
+                        f"The context of rule {i} shows {share(shown)} above the best. "
+                        f"It says {share(rule.worst.at_least)}."
+                    )
+                if prove and math.isfinite(rule.worst.at_most):
+                    again = worst_case(policy, plan, rule.conditions, (shown, row), deadline)
+                    if again.at_least > rule.worst.at_most * (1.0 + 1e-6) + 1e-9:
+                        differences.append(f"Rule {i} is {share(again.at_least)} above the best somewhere.")
+                    proved = proved and again.at_most <= rule.worst.at_most * 1.05 + 0.01
+        except WhenceError as error:
+            differences.append(f"These are no rules of this policy: {error}")
+        return Verification(differences, [], proved)
+
+    def _document(self) -> dict[str, Any]:
+        return {
+            "schema": "whence/rules/1",
+            "text": self.text,
+            "rules": [_written(rule) for rule in self.rules],
+            "curve": [
+                {"rules": count, "extra": _number(extra, "share"), "error": _number(extra, "error"), "grown_on": grown}
+                for count, extra, grown in self.sizes
+            ],
+            "average": _number(self.average, "share"),
+            "average_error": _number(self.average, "error"),
+            "overall": _number(self.overall, "share"),
+            "overall_error": _number(self.overall, "error"),
+            "risk": self.risk,
+            "cost_unit": self.cost_unit,
+            "min_share": self.min_share,
+            "up_to": self.up_to,
+            "history": self.history,
+            "notes": list(self.notes),
+            "seconds": to_plain(self.seconds),
+        }
+
+    def _sheet(self) -> Sheet:
+        names = list(dict.fromkeys(name for rule in self.rules for name in rule.parts))
+        columns = names if 0 < len(names) <= COLUMNS else []
+        head = ["if", *(columns or ["plan"]), "share of the history", "more than the policy", "above the best, at most"]
+        rows = []
+        for rule in self.rules:
+            shown = [plain(rule.parts.get(name, 0.0), 4) for name in columns] or [rule.told]
+            most = share(rule.worst.at_most) if math.isfinite(rule.worst.at_most) else "not proved"
+            least = share(rule.worst.at_least) if math.isfinite(rule.worst.at_least) else "a best cost of 0"
+            rows.append([rule.condition, *shown, share(rule.share), _told(rule.extra), f"{most} (shown: {least})"])
+        first = len(columns) or 0
+        numbers = set(range(1, 1 + first)) | {len(head) - 3, len(head) - 2, len(head) - 1}
+        tables = [Table("The rules", head, rows, numbers)]
+        shown_worst = [
+            [rule.condition, ", ".join(f"{name} {_value(x)}" for name, x in (rule.worst.context or {}).items())]
+            for rule in self.rules
+            if rule.worst.context
+        ]
+        if shown_worst:
+            tables.append(
+                Table("Where each rule is farthest from the best plan that was found", ["rule", "context"], shown_worst)
+            )
+        charts = []
+        drawn = [Bar("d", _count(count), extra.share, share(extra.share)) for count, extra, _ in self.sizes if extra]
+        if drawn:
+            if self.average is not None:
+                drawn = [Bar("a", "one plan for all", self.average.share, share(self.average.share)), *drawn]
+            caption = "The price of simplicity: how much more than the policy they cost on rows not seen."
+            charts.append(Chart(bars([("", drawn)], caption), caption))
+        certificate = [
+            ("contexts of the history", f"{self.history:,}"),
+            ("measured by", self.risk),
+            ("worst cases", "proved where a bound is told"),
+            ("time", duration(self.seconds)),
+        ]
+        return Sheet("What does the policy do in general?", self.text, charts, tables, certificate)
+
+
+def _count(count: int) -> str:
+    return "1 rule" if count == 1 else f"{count} rules"
+
+
+def _value(raw: Any) -> str:
+    return value(raw)
+
+
+def _pair(extra: Extra | None) -> tuple[float, float]:
+    return (math.nan, math.nan) if extra is None else (extra.share, extra.error)
+
+
+def _number(extra: Extra | None, name: str) -> float | None:
+    return None if extra is None else float(getattr(extra, name))
+
+
+def _extra(found: float | None, error: float | None) -> Extra | None:
+    return None if found is None else Extra(found, error or 0.0)
+
+
+def _told(extra: Extra | None) -> str:
+    return "unknown" if extra is None else f"{share(extra.share)} ± {share(extra.error)}".replace(" % ±", " ±")
+
+
+def _failing(rule: Rule) -> str:
+    if not math.isfinite(rule.worst.at_most):
+        return f"; somewhere at least {share(rule.worst.at_least)} above the best"
+    return f"; never more than {share(rule.worst.at_most)} above the best, proved"
+
+
+def _written(rule: Rule) -> dict[str, Any]:
+    return {
+        "conditions": [
+            {
+                "feature": one.feature,
+                "above": None if math.isinf(one.low) else one.low,
+                "up_to": None if math.isinf(one.high) else one.high,
+                "among": None if one.among is None else [scalar(level) for level in one.among],
+            }
+            for one in rule.conditions.values()
+        ],
+        "condition": rule.condition,
+        "plan": to_plain(rule.plan),
+        "told": rule.told,
+        "parts": dict(rule.parts),
+        "share": rule.share,
+        "extra": _number(rule.extra, "share"),
+        "error": _number(rule.extra, "error"),
+        "worst_at_least": rule.worst.at_least if math.isfinite(rule.worst.at_least) else None,
+        "worst_at_most": rule.worst.at_most if math.isfinite(rule.worst.at_most) else None,
+        "worst_context": None
+        if rule.worst.context is None
+        else {str(name): scalar(x) for name, x in rule.worst.context.items()},
+    }
+
+
+class _Part(Struct, frozen=True, kw_only=True):
+    feature: str
+    above: Number | None
+    up_to: Number | None
+    among: list[Scalar] | None
+
+
+class _Rule(Struct, frozen=True, kw_only=True):
+    conditions: list[_Part]
+    condition: str
+    plan: Any
+    told: str
+    parts: dict[str, Number]
+    share: Amount
+    extra: Number | None
+    error: Amount | None
+    worst_at_least: Amount | None
+    worst_at_most: Amount | None
+    worst_context: dict[str, Scalar] | None
+
+
+class _Size(Struct, frozen=True, kw_only=True):
+    rules: int
+    extra: Number | None
+    error: Amount | None
+    grown_on: Number
+
+
+class RulesDocument(Struct, frozen=True, kw_only=True):
+    """The policy as a few rules."""
+
+    schema: Literal["whence/rules/1"]
+    text: str
+    rules: list[_Rule]
+    curve: list[_Size]
+    average: Number | None
+    average_error: Amount | None
+    overall: Number | None
+    overall_error: Amount | None
+    risk: str
+    cost_unit: str
+    min_share: Amount
+    up_to: int
+    history: int
+    notes: list[str]
+    seconds: Amount
+    fingerprint: str | None = None
+
+
+# ---- asking ------------------------------------------------------------------------------------------------------
+
+
+def ask_rules(policy: Policy, up_to: int = 6, min_share: float = 0.02, time_limit: float | None = 60) -> Rules:
+    """The policy as at most `up_to` rules."""
+    began = time.perf_counter()
+    whole(1).check("up_to", up_to)
+    share_rule("[)", "a share of the history in [0, 1), such as 0.02").check("min_share", min_share)
+    POSITIVE.or_none().check("time_limit", time_limit)
+    seconds = math.inf if time_limit is None else float(time_limit)
+    costs = PlanCosts(policy, CONTEXTS, began + 0.5 * GROWING * seconds)
+    axes = axes_of(policy, costs.contexts)
+    grown = grow(costs, axes, int(up_to), float(min_share), began + GROWING * seconds)
+    leaves = grown.with_leaves(int(up_to))
+    crossed = _Crossed.of(policy, int(up_to), float(min_share), began + (GROWING + CROSSING) * seconds)
+    rows = [policy.schema_.row(policy.X_.iloc[i]) for i in range(len(policy.X_))]
+    best = float(costs.least.sum())
+    sizes = tuple(
+        (
+            len(tree),
+            crossed.extra(f"{min(len(tree), up_to)}"),
+            (sum(leaf.cost for leaf in tree) - best) / max(abs(best), 1e-300),
+        )
+        for tree in grown.trees
+    )
+    rules = []
+    deadline = began + seconds
+    for k, leaf in enumerate(leaves):
+        left = deadline - time.perf_counter()
+        until = math.inf if math.isinf(left) else time.perf_counter() + max(left, 0.0) / (len(leaves) - k)
+        rules.append(_rule(policy, costs, leaf, rows, crossed, len(leaves), until))
+    notes = list(dict.fromkeys(f"No worst case was proved: {rule.worst.note}" for rule in rules if rule.worst.note))
+    return Rules(
+        rules=tuple(rules),
+        sizes=sizes,
+        average=crossed.extra("average"),
+        overall=crossed.extra(str(len(leaves))),
+        risk=policy.risk_.name,
+        cost_unit=cost_unit_of(policy.problem),
+        min_share=float(min_share),
+        up_to=int(up_to),
+        history=len(policy.X_),
+        notes=tuple(notes),
+        seconds=time.perf_counter() - began,
+        tables=policy.tables_,
+        policy=policy,
+    )
+
+
+def _rule(
+    policy: Policy,
+    costs: PlanCosts,
+    leaf: Leaf,
+    rows: Sequence[pd.Series],
+    crossed: _Crossed,
+    count: int,
+    until: float,
+) -> Rule:
+    """A leaf as a rule, with what it costs on rows not seen and its worst case."""
+    plan, problem, names = costs.plans[leaf.plan], policy.problem, policy.outcome_names_
+    inside = np.array([holds_in(leaf.conditions, row) for row in rows])
+    over = [share_over(float(costs.matrix[i, leaf.plan]), float(costs.least[i])) for i in leaf.rows]
+    at = int(np.argmax(over))
+    known = over[at], rows[int(costs.rows[leaf.rows[at]])]
+    return Rule(
+        conditions=leaf.conditions,
+        condition=_in_words(policy, leaf.conditions),
+        plan=plan,
+        told=problem.describe(plan, names),
+        parts=_parts(policy, plan),
+        share=float(inside.mean()),
+        extra=crossed.extra(str(count), inside),
+        worst=worst_case(policy, plan, leaf.conditions, known, until),
+    )
+
+
+def _parts(policy: Policy, plan: Any) -> dict[str, float]:
+    """The quantities of a plan by name; none where it does not consist of a few of them."""
+    shown = policy.problem.shown(plan, plan, policy.outcome_names_)
+    if shown.form != "quantities" or not shown.parts:
+        return {}
+    return {str(name): float(x) for name, x in zip(shown.parts, policy.problem.vector(plan), strict=True)}
+
+
+def _in_words(policy: Policy, conditions: Mapping[str, Condition]) -> str:
+    said = [_said(policy, one) for one in conditions.values()]
+    return listed(said) if said else "always"
+
+
+def _said(policy: Policy, one: Condition) -> str:
+    kinds, unit = policy.schema_.kinds(), policy.schema_.unit(one.feature)
+
+    def shown(raw: Any) -> str:
+        return value(raw, kinds.get(one.feature, ""), unit)
+
+    if one.among is not None:
+        levels = [shown(level) for level in one.among]
+        return (
+            f"{one.feature} is {levels[0] if len(levels) == 1 else ' or '.join([', '.join(levels[:-1]), levels[-1]])}"
+        )
+    if math.isinf(one.low):
+        return f"{one.feature} is at most {shown(one.high)}"
+    if math.isinf(one.high):
+        return f"{one.feature} is above {shown(one.low)}"
+    return f"{one.feature} is above {shown(one.low)} and at most {shown(one.high)}"
+
+
+@dataclass(frozen=True)
+class _Crossed:
+    """What was paid on rows that were left out: by the policy, by rules of every number, and by one plan for all."""
+
+    policy: Policy
+    rows: Any
+    paid: Mapping[str, Floats]
+
+    @classmethod
+    def of(cls, policy: Policy, up_to: int, min_share: float, deadline: float) -> _Crossed:
+        """Fit policy and rules to parts of the history, and let them decide in the others, until the time is up."""
+        n = len(policy.X_)
+        paid: dict[str, list[float]] = {name: [] for name in ("policy", "average", *map(str, range(1, up_to + 1)))}
+        rows: list[int] = []
+        if n >= 2 * FOLDS:
+            folds = KFold(min(FOLDS, n), shuffle=True, random_state=0)
+            rng = np.random.default_rng(0)
+            for train, test in folds.split(np.arange(n)):
+                if time.perf_counter() > deadline:
+                    break
+                test = np.sort(rng.permutation(test)[: max(1, UNSEEN // FOLDS)])
+                try:
+                    fold = _Fold(policy, train, up_to, min_share, deadline)
+                    found = [fold.paid(int(i)) for i in test]
+                except WhenceError:
+                    continue
+                rows += test.tolist()
+                for one in found:
+                    for name, cost in one.items():
+                        paid[name].append(cost)
+        return cls(policy, np.array(rows, dtype=np.intp), {name: np.array(costs) for name, costs in paid.items()})
+
+    def extra(self, name: str, inside: Any = None) -> Extra | None:
+        """By which share something costs more than the policy, on all rows or on those of a rule."""
+        if not self.rows.size:
+            return None
+        chosen = np.ones(self.rows.size, dtype=np.bool_) if inside is None else np.asarray(inside)[self.rows]
+        ours, theirs = self.paid[name][chosen], self.paid["policy"][chosen]
+        if not theirs.size:
+            return None
+        risk = self.policy.risk_
+
+        def more(rows: Any) -> float:
+            even = np.full(rows.size, 1.0 / rows.size)
+            base = risk.of(theirs[rows], even)
+            return float((risk.of(ours[rows], even) - base) / max(abs(base), 1e-300))
+
+        rng = np.random.default_rng(0)
+        drawn = [more(rng.integers(0, theirs.size, theirs.size)) for _ in range(DRAWN)] if theirs.size > 1 else [0.0]
+        return Extra(more(np.arange(theirs.size)), float(np.std(drawn)))
+
+
+class _Fold:
+    """A policy and its rules that know only some of the rows."""
+
+    def __init__(self, policy: Policy, train: Any, up_to: int, min_share: float, deadline: float) -> None:
+        kinds = Schema({name: policy.schema_.kind(name) for name in policy.schema_.names})
+        fitted = clone(policy)
+        fitted.set_params(schema=kinds, unknown="ignore")
+        X = policy.X_.iloc[train].reset_index(drop=True)
+        Y = pd.DataFrame(policy.Y_[train], columns=policy.outcome_names_)
+        fitted.fit(X, Y)
+        self.whole, self.fitted = policy, fitted
+        costs = PlanCosts(fitted, FOLD_CONTEXTS, deadline)
+        axes = axes_of(fitted, costs.contexts)
+        self.grown = grow(costs, axes, up_to, min_share, math.inf)
+        self.plans, self.up_to = costs.plans, up_to
+        even = np.full(len(train), 1.0 / len(train))
+        self.average = policy.problem.solve(policy.Y_[train], even, policy.risk_)
+
+    def paid(self, i: int) -> dict[str, float]:
+        """What was paid in a row that was left out."""
+        problem, came = self.whole.problem, self.whole.Y_[i][None, :]
+        row = self.fitted.schema_.row(self.whole.X_.iloc[i])
+        weights = self.fitted.weights_.at(self.fitted.inputs_of(row, "ignore"))
+        plan = problem.solve(self.fitted.outcomes_in(row), weights, self.whole.risk_)
+        found = {"policy": float(problem.costs(plan, came)[0]), "average": float(problem.costs(self.average, came)[0])}
+        for count in range(1, self.up_to + 1):
+            leaves = self.grown.with_leaves(count)
+            # A category that no row of the fold has keeps no rule: it gets the plan of the largest one.
+            mine = next((leaf for leaf in leaves if holds_in(leaf.conditions, row)), None)
+            mine = mine or max(leaves, key=lambda leaf: leaf.rows.size)
+            found[str(count)] = float(problem.costs(self.plans[mine.plan], came)[0])
+        return found
