@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import sys
 import warnings
 from dataclasses import dataclass
@@ -15,10 +16,10 @@ from sklearn.utils.metadata_routing import UNUSED
 from whence.checks import one_of
 from whence.errors import InputError, InputTypeError, NotFittedError
 from whence.explain.provenance import sample_costs
-from whence.features import Continuous, Cyclic, Discrete, Schema, Unknown
+from whence.features import Schema, Unknown
 from whence.problems.base import DecisionProblem
 from whence.report.document import QualityEntry
-from whence.report.numbers import plain, with_unit
+from whence.report.reliance import outside
 from whence.risk import Expectation, Risk
 from whence.util.aliases import Floats
 from whence.util.frames import TableKind, as_outcomes, as_pandas, as_table, check_order, in_kind, kind_of
@@ -126,18 +127,45 @@ class Decider(BaseEstimator):  # type: ignore[misc]
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
         self._sees_units, self._sees_levels = weights.capabilities.sees_units, weights.capabilities.sees_levels
-        weights.take_columns([SeenColumn(*column) for column in self.schema_.seen_columns()])
-        weights.take_circles(self.schema_.circles)
-        weights.take_problem(self.problem, self.risk_)
+        self._learn(weights, self._inputs(table), outcomes, sample_weight)
         self.input_map_ = self._input_map()
-        self.weights_ = _fitted(weights, self._inputs(table), outcomes, sample_weight)
-        single = np.dtype(self.weights_.compared_as) == np.float32
-        self.schema_ = self.schema_.cut_at(self._cuts(), self._sees_units, single)
         self.X_, self.Y_, self.outcome_names_ = table, outcomes, names
         self.tables_ = tables
         # What was found out of an earlier fit is not true of this one.
-        self.__dict__.pop("quality_", None)
+        for name in ("quality_", "worlds_"):
+            self.__dict__.pop(name, None)
         return self
+
+    def _learn(self, weights: Weights, inputs: Floats, outcomes: Floats, sample_weight: Any) -> None:
+        """Fit weights that know what the policy is about, and note where they turn."""
+        weights.take_columns([SeenColumn(*column) for column in self.schema_.seen_columns()])
+        weights.take_circles(self.schema_.circles)
+        weights.take_problem(self.problem, self.risk_)
+        self.weights_ = _fitted(weights, inputs, outcomes, sample_weight)
+        single = np.dtype(self.weights_.compared_as) == np.float32
+        self.schema_ = self.schema_.cut_at(self._cuts(), self._sees_units, single)
+
+    def with_outcomes(self, outcomes: Floats, seed: int) -> Self:
+        """Return this policy as it would be had other outcomes followed the past contexts, with other random numbers.
+
+        Examples
+        --------
+        >>> import numpy as np, whence as wh
+        >>> X = np.linspace(0, 1, 30)[:, None]
+        >>> policy = wh.Policy(wh.Newsvendor(1, 3), wh.KNNWeights(k=3)).fit(X, 10 * X)
+        >>> policy.with_outcomes(20 * X, seed=0).decide([0.5]) > policy.decide([0.5])
+        array([ True])
+        """
+        other = copy.copy(self)
+        other.__dict__.pop("worlds_", None)
+        weights = self.weights_.for_outcomes(self.past_inputs(), outcomes, seed)
+        other._learn(weights, self.past_inputs(), outcomes, self.weights_.counts)
+        other.Y_ = outcomes
+        return other
+
+    def past_inputs(self) -> Floats:
+        """The past contexts as the weights' estimator sees them."""
+        return self._inputs(self.X_)
 
     def decide(self, context: Any) -> Any:
         """The plan for one context, in its natural form.
@@ -343,10 +371,6 @@ def _check_risk(risk: Any) -> None:
         )
 
 
-#: Significant digits, and those for a value that would otherwise look as if it were inside.
-DIGITS, ALL_DIGITS = 6, 17
-
-
 class OutsideHistoryWarning(UserWarning):
     """A context lies beyond what the history holds: the nearest past decides there."""
 
@@ -361,28 +385,3 @@ def tell_outside(schema: Schema, context: pd.Series) -> None:
     said = outside(schema, context)
     if said:
         warnings.warn(f"{' '.join(said)} The nearest past decides there.", OutsideHistoryWarning, stacklevel=3)
-
-
-def outside(schema: Schema, context: pd.Series) -> list[str]:
-    """A sentence for every number of a context that lies beyond what the history holds; the nearest past decides there.
-
-    Examples
-    --------
-    >>> X = pd.DataFrame({"temp": [-4.0, 31.0], "rain": [True, False]})
-    >>> outside(Schema.infer(X).fit(X), pd.Series({"temp": 99.0, "rain": True}))
-    ['temp 99 lies outside the history, which has -4 to 31.']
-    """
-    said = []
-    for name, value in schema.feature_values(context).items():
-        if not isinstance(schema.kind(name), Continuous | Cyclic | Discrete):
-            continue
-        low, high = schema.training_range(name)
-        # What is missing lies nowhere.
-        if pd.isna(value) or low <= float(value) <= high:
-            continue
-        here, least, most = (plain(number, DIGITS) for number in (value, low, high))
-        if here in (least, most):
-            here, least, most = (plain(number, ALL_DIGITS) for number in (value, low, high))
-        here, most = (with_unit(number, schema.unit(name)) for number in (here, most))
-        said.append(f"{name} {here} lies outside the history, which has {least} to {most}.")
-    return said

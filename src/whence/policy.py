@@ -13,14 +13,13 @@ import joblib
 from whence.checks import Rule
 from whence.deciding import Decider, Decision, tell_outside
 from whence.errors import InputError, UnknownCategoryError
-from whence.explain.ask import OPTIONS, Request
+from whence.explain.ask import LEAST_GAIN, OPTIONS, Judge, Request
 from whence.explain.explanation import Explanation
 from whence.explain.pipeline import explain
 from whence.features import Observed
 from whence.question import Progress
 from whence.util.aliases import Kind
 from whence.util.files import complete, read_file
-from whence.weights.refits import RefitKind
 
 if TYPE_CHECKING:
     from whence.batch.explanations import Explanations
@@ -84,7 +83,9 @@ class Policy(Decider):
         margin: float | tuple[float, str] | None = None,
         confidence: float = 0.0,
         holds: float | None = None,
-        refits: RefitKind | None = None,
+        refits: Judge | None = None,
+        least_gain: float = LEAST_GAIN,
+        world: Any = None,
         plausible: float | None = None,
         max_changes: int | None = None,
         decision: Any = None,
@@ -132,11 +133,19 @@ class Policy(Decider):
             By how many standard errors, over the trees of a forest or over the nearest neighbours, `instead` must be
             better; for neighbours under expected cost only.
         holds : float, optional
-            In what share of the refits the explanation must hold, such as 0.9. A ladder of confidence is climbed until
-            it does in ten refits; ten others judge it (see `Explanation.reliance`).
-        refits : {"seed", "bootstrap"}, optional
-            What is drawn anew for `holds`: the random numbers of the forest (default), or the data, which is all that
-            can be drawn anew for neighbours.
+            What share of such answers must be true in the world, such as 0.9. How many standard errors that takes is
+            learnt once for the policy and the kind of question, in simulated worlds whose truth is known, and kept with
+            it; the answer is the nearest one by as many (see `Explanation.reliance` and `Explanation.reliable`).
+        refits : {"worlds", "seed", "bootstrap"}, optional
+            What `holds` is a share of: true answers in simulated worlds (default), or refits of the weights with other
+            random numbers, or on data drawn anew. For refits a ladder of confidence is climbed until the explanation
+            holds in ten of them; ten others judge it.
+        least_gain : float
+            By which share of the decision's cost `instead` must be cheaper in the context found for the answer to be
+            called reliable.
+        world : estimator, optional
+            A model of the outcomes, with ``fit`` and ``predict``, that simulated worlds may be made with. The
+            predictors that predict unseen rows best are joined; see "How far can I rely on it?" in the documentation.
         plausible : float, optional
             The context must be at least as usual as this share of the history, such as 0.1: judged by an isolation
             forest, or for neighbours by the distance of the k-th one.

@@ -98,7 +98,7 @@ def test_holds_climbs_the_ladder_with_bootstrap_refits() -> None:
     policy = bakery()
     climbed = 0
     for amount in (60.0, 66.0, 72.0):
-        why = policy.explain(START, instead=[amount], holds=0.9)
+        why = policy.explain(START, instead=[amount], holds=0.9, refits="bootstrap")
         assert why.reliance is not None
         assert why.reliance.refits == "bootstrap"
         tried = [rung.confidence for rung in why.reliance.ladder]
@@ -108,7 +108,7 @@ def test_holds_climbs_the_ladder_with_bootstrap_refits() -> None:
         assert why.reliance.judged.refits == 10
         climbed += len(why.reliance.ladder) > 1
         assert why.verify(policy)
-        assert bakery().explain(START, instead=[amount], holds=0.9).reliance == why.reliance
+        assert bakery().explain(START, instead=[amount], holds=0.9, refits="bootstrap").reliance == why.reliance
     assert climbed > 0
 
 
@@ -126,7 +126,7 @@ def test_a_tail_has_standard_errors_too() -> None:
     distances = [policy.explain(START, instead=[72.0], confidence=kappa).distance for kappa in (0.0, 1.0, 3.0)]
     assert distances == sorted(distances)
     assert distances[0] < distances[-1]
-    why = policy.explain(START, instead=[72.0], holds=0.9)
+    why = policy.explain(START, instead=[72.0], holds=0.9, refits="bootstrap")
     assert why.reliance is not None
     assert why.reliance.reached or len(why.reliance.ladder) > 1
     assert why.verify(policy)

@@ -207,7 +207,7 @@ def test_no_time_for_a_region() -> None:
 def test_rules_of_both_answers_are_verified(seed: int) -> None:
     """The rule of the nearest explanation is found again beside that of the other, and a wrong one is noticed."""
     [case] = cases(seed, 1, weights="forest")
-    why = asked(case, holds=0.9).with_rule(None, nearest=True)
+    why = asked(case, holds=0.9, refits="seed").with_rule(None, nearest=True)
     assert why.nearest is not None
     assert why.rule is not None
     assert why.nearest.rule is not None and why.nearest.rule.maximal  # noqa: PT018

@@ -210,7 +210,7 @@ def test_sets_that_can_be_relied_on() -> None:
     sure = policy.explain(today, problem.avoiding((1, 1)), confidence=2.0)
     assert sure.distance >= nearest.distance
     assert problem.avoiding((1, 1)).check(sure.alternative) is None
-    relied = policy.explain(today, problem.avoiding((1, 1)), holds=0.8, plausible=0.05)
+    relied = policy.explain(today, problem.avoiding((1, 1)), holds=0.8, refits="seed", plausible=0.05)
     for why in (sure, relied):
         assert wh.Explanation.from_json(why.to_json()).verify(policy, prove=True).agrees
     assert relied.reliance is not None
@@ -230,7 +230,7 @@ def test_sure_sets_of_every_kind(weights: Any, kind: str, listed: bool) -> None:
     sure = policy.explain(today, plans, kind=kind, confidence=1.5, time_limit=20)
     assert sure.distance >= plain.distance
     assert sure.status in ("optimal", "already", "none")
-    relied = policy.explain(today, plans, kind=kind, holds=0.8, time_limit=20)
+    relied = policy.explain(today, plans, kind=kind, holds=0.8, refits="seed", time_limit=20)
     assert relied.reliance is not None
     for why in (sure, relied):
         assert why.alternative is None or plans.named(policy.outcome_names_).check(why.alternative) is None

@@ -235,7 +235,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "margin": {"margin": 0.05},
     "amount": {"margin": (1.5, "cost")},
     "confident": {"confidence": 1.5},
-    "holds": {"holds": 0.8},
+    "holds": {"holds": 0.8, "refits": "seed"},
     "bootstrap": {"holds": 0.7, "refits": "bootstrap"},
     "usual": {"plausible": 0.2},
     "few": {"max_changes": 1},
@@ -341,6 +341,9 @@ def _ask(question: Asked) -> Any:
     context = _context(fitted, X, question.start)
     series, _, claim = question.claim.rpartition(": ")
     options = dict(OPTIONS[question.option])
+    if question.option == "holds" and question.predictor == "neighbours":
+        # They have no random numbers to draw anew.
+        options["refits"] = "bootstrap"
     if question.features == "missing" and question.start % 2 == 0:
         options["fill"] = ["temp"]
     instead: Any = None

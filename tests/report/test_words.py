@@ -529,8 +529,8 @@ def test_costs_are_never_bent_towards_the_verdict(make: Make, weekday: Change) -
 @pytest.mark.parametrize(
     ("chosen", "judged", "heading"),
     [
-        ((10, 10), (9, 10), "Where you may rely on it"),
-        ((9, 10), (7, 10), "Where you may rely on it"),
+        ((10, 10), (9, 10), "Where refits agree"),
+        ((9, 10), (7, 10), "Where refits agree"),
         ((9, 10), (6, 10), "Where most refits agree"),
         ((8, 10), (9, 10), "Where most refits agree"),
         ((3, 10), (2, 10), "Where refits agree most often"),
@@ -543,15 +543,17 @@ def test_heading_of_what_holds(chosen: tuple[int, int], judged: tuple[int, int],
     X = np.linspace(0, 1, 40)[:, None]
     forest = paper_forest(n_trees=5, random_state=0)
     policy = wh.Policy(wh.Newsvendor(1, 3), forest).fit(X, 10 + 20 * X)
-    why = policy.explain([0.2], instead=[20.0], holds=0.9)
+    why = policy.explain([0.2], instead=[20.0], holds=0.9, refits="seed")
     assert why.reliance is not None
     counted = replace(why.reliance, chosen=Held(*chosen), judged=Held(*judged))
     shown = replace(why, reliance=counted).report.shown
     assert shown is not None
     assert shown.where == heading
-    assert shown.reliable == (heading == "Where you may rely on it")
-    assert shown.agreed.startswith("You may rely on it: ") == shown.reliable
-    if chosen == (9, 10) and not shown.reliable:
+    stable = heading == "Where refits agree"
+    assert shown.agreed.startswith("It is stable, which is not to say true: ") == stable
+    # Refits do not know what is true.
+    assert not shown.reliable
+    if chosen == (9, 10) and not stable:
         assert shown.agreed.endswith("; of the 10 that had no say, 6.")
 
 
@@ -567,7 +569,7 @@ def test_as_many_refits_as_were_wanted_are_not_few(times: int, said: str) -> Non
     """Where the nearest explanation was passed over although enough refits agree, the sentence says why."""
     X = np.linspace(0, 1, 40)[:, None]
     policy = wh.Policy(wh.Newsvendor(1, 3), paper_forest(n_trees=5, random_state=0)).fit(X, 10 + 20 * X)
-    why = policy.explain([0.2], instead=[20.0], holds=0.9)
+    why = policy.explain([0.2], instead=[20.0], holds=0.9, refits="seed")
     near = replace(why, reliance=None, nearest=None, agreed=Held(times, 20))
     assert near.report.shown is not None
     assert near.report.shown.agreed == said
@@ -592,7 +594,7 @@ def test_why_no_more_refits_agree(status: str, kappa: float, said: str) -> None:
     """Where too few refits agree, the planner is told why no better context was found."""
     X = np.linspace(0, 1, 40)[:, None]
     policy = wh.Policy(wh.Newsvendor(1, 3), paper_forest(n_trees=5, random_state=0)).fit(X, 10 + 20 * X)
-    why = policy.explain([0.2], instead=[20.0], holds=0.9)
+    why = policy.explain([0.2], instead=[20.0], holds=0.9, refits="seed")
     assert why.reliance is not None
     ladder = (Rung(0.0, "optimal", 0.1, 0.1, Held(3, 10)), Rung(kappa, status, 0.2, 0.2, Held(5, 10)))
     few = replace(why.reliance, chosen=Held(5, 10), judged=Held(4, 10), ladder=ladder)

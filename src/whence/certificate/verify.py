@@ -21,7 +21,7 @@ from whence.explain.forecast_policy import after_of
 from whence.explain.pipeline import changes_between, explain, rounding_limits
 from whence.explain.provenance import Source
 from whence.explain.recheck import confirmed
-from whence.explain.robust import CHOOSING, JUDGING, Held, Refitted, Rung, expected_share
+from whence.explain.robust import CHOOSING, JUDGING, Held, Refitted, Reliance, Rung, expected_share
 from whence.explain.rule import fault_of
 from whence.features.kinds import Categorical
 from whence.question import Answer, Question
@@ -357,7 +357,9 @@ def recomputed(said: Explanation, policy: Policy) -> tuple[Explanation, list[str
             point = policy.schema_.encode_row(inner.context)
             blocking = policy.schema_.restrictions_in_the_way(inner.initial, point, request.fixed, request.bounds)
         fresh = replace(fresh, unrestricted=inner, blocking=blocking)
-    if said.reliance is not None:
+    if said.reliance is not None and said.reliance.refits == "worlds":
+        fresh = replace(fresh, reliance=_of_worlds(said, said.reliance, fresh))
+    elif said.reliance is not None and said.reliance.refits != "worlds":
         refitted = Refitted.of(policy, said.reliance.refits)
         # Where the time was short, fewer refits were made.
         counted = CHOOSING[: said.reliance.chosen.refits], JUDGING[: said.reliance.judged.refits]
@@ -372,14 +374,29 @@ def recomputed(said: Explanation, policy: Policy) -> tuple[Explanation, list[str
         near = _as_told(replace(plain, asked={}), said.nearest, said.asked)
         near = _completed(said.nearest, policy, near, plain.question, faults)
         faults += _faults_of_numbers(said.nearest, policy)
-        if said.reliance is not None and said.nearest.agreed is not None:
+        if said.reliance is not None and said.nearest.agreed is not None and said.reliance.refits != "worlds":
             numbers = (*CHOOSING, *JUDGING)[: said.nearest.agreed.refits]
             near = replace(near, agreed=Refitted.of(policy, said.reliance.refits).held(near, numbers))
         fresh = replace(fresh, nearest=_ruled(said.nearest, replace(near, asked=said.nearest.asked), faults))
-    if fresh.reliance is not None:
+    if fresh.reliance is not None and fresh.reliance.refits != "worlds":
         ladder = _ladder(said, fresh, Refitted.of(policy, fresh.reliance.refits))
         fresh = replace(fresh, reliance=replace(fresh.reliance, ladder=ladder))
     return replace(_ruled(said, fresh, faults), **_of_the_search(said)), faults
+
+
+def _of_worlds(said: Explanation, told: Reliance, fresh: Explanation) -> Reliance:
+    """What simulated worlds say of the explanation, by the curve that the document tells."""
+    curve, kappa = told.curve, said.confidence
+    return replace(
+        told,
+        wanted=said.asked.get("holds", told.wanted),
+        confidence=kappa,
+        share=None if curve is None else curve.share(kappa),
+        interval=None if curve is None else curve.interval(kappa),
+        ladder=tuple(
+            replace(rung, distance=fresh.distance) if rung.confidence == kappa else rung for rung in told.ladder
+        ),
+    )
 
 
 def _as_told(fresh: Explanation, said: Explanation, question: Mapping[str, Any]) -> Explanation:

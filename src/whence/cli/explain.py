@@ -67,7 +67,7 @@ def explain(
     """Explain: the nearest context in which your plan, or some plan of a set, would have been better.
 
     Without a plan: the nearest context in which today's plan is more than 1 % above the best.
-    First comes the nearest context, then where you may rely on it: in 9 of 10 refits of the forest, unless --holds
+    First comes the nearest context, then where you may rely on it: where 9 of 10 such answers are true, unless --holds
     says otherwise. Ctrl-C or the time limit (60 s unless said otherwise) ends a search with the best found and what is
     proved so far.
 

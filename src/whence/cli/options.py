@@ -147,7 +147,7 @@ def _parameters() -> Iterator[inspect.Parameter]:
         )
         yield _parameter(one.name, Annotated[one.typed | None, option], None)
         if one.name == "holds":
-            only = typer.Option("--no-holds", help="Only the nearest, without any refits.")
+            only = typer.Option("--no-holds", help="Only the nearest, however often such answers are true.")
             yield _parameter("no_holds", Annotated[bool, only], False)
 
 

@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import pandas as pd
@@ -41,7 +41,14 @@ from whence.util.json import to_plain
 from whence.util.text import nearest
 from whence.weights.refits import RefitKind
 
-__all__ = ["OPTIONS", "Option", "Request", "SearchRequest", "read_margin"]
+__all__ = ["JUDGES", "LEAST_GAIN", "OPTIONS", "Judge", "Option", "Request", "SearchRequest", "read_margin"]
+
+
+#: What an answer to rely on is judged by: simulated worlds, whose truth is known, or refits.
+Judge: TypeAlias = Literal["worlds"] | RefitKind
+JUDGES = ("worlds", *get_args(RefitKind))
+#: What is no gain worth speaking of, as a share of the decision's cost, where nothing else is said.
+LEAST_GAIN = 0.01
 
 
 @dataclass(frozen=True)
@@ -264,20 +271,34 @@ class Request(SearchRequest):
     )  # fmt: skip
     holds: float | None = option(
         None,
-        "The share of refits in which an answer to rely on must hold, such as 0.9.",
-        share("(]", "a share of the refits in (0, 1], such as 0.9").or_none(", or None"),
+        "The share of such answers that must be true in the world, such as 0.9.",
+        share("(]", "a share of such answers in (0, 1], such as 0.9").or_none(", or None"),
         in_file=Rule(
-            "a share of the refits in (0, 1], such as 0.9, or false",
+            "a share of such answers in (0, 1], such as 0.9, or false",
             lambda value: value is False or share("(]").fits(value),
         ),
         flag="holds", metavar="SHARE", typed=float,
     )  # fmt: skip
-    refits: RefitKind | None = option(
+    refits: Judge | None = option(
         None,
-        "What is drawn anew in refits: the random numbers, or the data.",
-        one_of(*get_args(RefitKind)).or_none(""),
-        in_file=one_of(*get_args(RefitKind)), flag="refits", metavar="|".join(get_args(RefitKind)),
+        "What an answer to rely on is judged by: simulated worlds, or refits with other random numbers or other data.",
+        one_of(*JUDGES).or_none(""),
+        in_file=one_of(*JUDGES), flag="refits", metavar="|".join(JUDGES),
     )  # fmt: skip
+    least_gain: float = option(
+        LEAST_GAIN,
+        "The least gain for which an answer may be relied on, as a share of the decision's cost.",
+        share("[)", "a share of the decision's cost in [0, 1), such as 0.01"),
+        recorded="given",
+    )
+    world: Any = option(
+        None,
+        "A model of the outcomes that simulated worlds may be made with.",
+        Rule("a model with 'fit' and 'predict'", lambda one: hasattr(one, "fit") and hasattr(one, "predict")).or_none(
+            ", or None"
+        ),
+        recorded="never",
+    )
     decision: Any = option(None, "The plan to be explained where it is not what the policy decides.")
     engine: str = option(
         "auto", "The native search, or the integer program.",
@@ -382,7 +403,7 @@ class Request(SearchRequest):
         told = {
             one.name: said[one.name]
             for one in OPTIONS.values()
-            if one.recorded == "always" or (one.recorded == "given" and said[one.name] not in (None, []))
+            if one.recorded == "always" or (one.recorded == "given" and said[one.name] not in (None, [], one.default))
         }
         return {name: to_plain(value) for name, value in {**told, **self.options}.items()}
 

@@ -327,6 +327,16 @@ class Explanation:
 
     # ---- how far it can be relied on -----------------------------------------------------------------------
 
+    @property
+    def reliable(self) -> bool:
+        """Whether it may be relied on: as large a share of such answers is true in the world as was asked for.
+
+        Besides, the alternative must be cheaper by `least_gain`, and the context must lie inside the history. False
+        where no `holds` was asked for, or only that of refits, which tell what is stable and not what is true.
+        """
+        shown = self.report.shown
+        return shown is not None and shown.reliable
+
     def held(self, refits: int = 20, kind: RefitKind | None = None, within: float = WITHIN) -> Held:
         """In how many refits of the policy's weights the explanation holds: (times, refits).
 

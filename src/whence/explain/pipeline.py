@@ -31,6 +31,7 @@ from whence.explain.explanation import ChangedFeature, Costs, Explanation
 from whence.explain.forecast_policy import after_of, before_of, check_asked, forecast_question
 from whence.explain.provenance import Source, sample_costs
 from whence.explain.recheck import confirmed
+from whence.explain.reliable import calibrated, explained_truly
 from whence.explain.robust import Refitted, explained_reliably
 from whence.problems.base import cost_unit_of
 from whence.question import Answer, Limits, Question
@@ -60,17 +61,12 @@ def explain(
     as a whole. Without `relax` it is not tried what would do without restrictions. What an engine may keep for the same
     question with other restrictions goes to `shared`.
     """
-    request, plans = _checked(policy, request)
     limits = Limits(request.time_limit, request.node_limit, request.on_progress, request.memory_limit)
-    initial = policy.schema_.row(request.context)
-    request, compared = _compared(policy, request, plans, initial)
-    question = _question(policy, request, initial, limits, compared, barred)
-    question = question if shared is None else replace(question, memo=shared)
-    _check_engine(policy, request, question)
-    inquiry = _inquiry(policy, request, question, initial, compared, search, relax)
+    inquiry = _posed(policy, request, limits, search, barred=barred, relax=relax, shared=shared)
+    request, question = inquiry.request, inquiry.question
     if request.holds is None:
         explanation = inquiry.finished(inquiry.found(float(request.confidence)))
-    else:
+    elif request.refits in ("seed", "bootstrap"):
         explanation = explained_reliably(
             inquiry.found,
             inquiry.finished,
@@ -79,8 +75,40 @@ def explain(
             limits,
             request.on_nearest,
         )
+    else:
+        curve = calibrated(policy, request, inquiry.draft.plans, _in_world, limits)
+        explanation = explained_truly(inquiry.found, inquiry.finished, curve, request)
     explanation = replace(_without_memo(explanation, question, shared), seconds=limits.seconds)
     return explanation.with_rule() if request.rule else explanation
+
+
+def _posed(
+    policy: Policy,
+    request: Request,
+    limits: Limits,
+    search: Callable[[Question], Answer] | None = None,
+    *,
+    barred: Sequence[Collection[str]] = (),
+    relax: bool = True,
+    shared: dict[str, Any] | None = None,
+) -> _Inquiry:
+    """Return the question that a request asks, checked and with everything that is known before the answer."""
+    request, plans = _checked(policy, request)
+    initial = policy.schema_.row(request.context)
+    request, compared = _compared(policy, request, plans, initial)
+    question = _question(policy, request, initial, limits, compared, barred)
+    question = question if shared is None else replace(question, memo=shared)
+    _check_engine(policy, request, question)
+    return _inquiry(policy, request, question, initial, compared, search, relax)
+
+
+def _in_world(policy: Policy, request: Request) -> Callable[[float], Explanation] | None:
+    """Return the answers to a request in a simulated world by standard errors; None where it holds already."""
+    inquiry = _posed(policy, request, Limits(None, request.node_limit), relax=False)
+    nearest = inquiry.found(0.0)
+    if nearest.status == "already":
+        return None
+    return lambda kappa: inquiry.found(kappa) if kappa else nearest
 
 
 class _Compared(NamedTuple):

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
 from whence.explain.provenance import Source, sample_costs, share_below
 from whence.question import Limits, Progress
-from whence.report.document import RelianceEntry, ShownHeld
+from whence.report.document import RelianceEntry, ShownHeld, WorldsEntry
 from whence.util.aliases import Floats
 from whence.util.json import number_from_plain
 from whence.weights import Weights
 from whence.weights.refits import RefitKind, refits_of
+from whence.worlds.curve import Curve
 
 if TYPE_CHECKING:
     from whence.explain.explanation import Explanation
@@ -151,28 +152,45 @@ class Rung:
 
 @dataclass(frozen=True)
 class Reliance:
-    """What an explanation that had to hold in refits rests on.
+    """What an explanation that had to be true, or to hold in refits, rests on.
 
     Attributes
     ----------
     wanted : float
-        The share of the refits in which it had to hold.
-    refits : {"seed", "bootstrap"}
-        What was drawn anew: the random numbers of the forest, or the data.
+        The share of such answers that had to be true, or of the refits in which it had to hold.
+    refits : {"worlds", "seed", "bootstrap"}
+        What it was judged by: simulated worlds, or refits with other random numbers, or on data drawn anew.
     confidence : float
         Standard errors at which the ladder ended.
     chosen, judged : Held
         In how many of the refits that chose this rung it holds, and in how many others.
     ladder : tuple of Rung
         Every step that was tried.
+    share : float or None
+        In simulated worlds: the share of answers by as many standard errors that are true; None where it is not known.
+    interval : pair of float or None
+        Where that share lies, nine times of ten.
+    curve : Curve or None
+        What was seen in these worlds.
+    least_gain : float
+        By which share of the decision's cost the alternative must be cheaper to speak of a gain.
     """
 
     wanted: float
-    refits: RefitKind
+    refits: RefitKind | Literal["worlds"]
     confidence: float
     chosen: Held
     judged: Held
     ladder: tuple[Rung, ...]
+    share: float | None = None
+    interval: tuple[float, float] | None = None
+    curve: Curve | None = None
+    least_gain: float = 0.0
+
+    @property
+    def asked(self) -> float:
+        """The share that was asked for."""
+        return self.wanted
 
     @classmethod
     def of_entry(cls, entry: RelianceEntry) -> Reliance:
@@ -192,12 +210,33 @@ class Reliance:
             )
             for rung in entry.ladder
         )
-        return cls(entry.wanted, entry.refits, entry.confidence, held(entry.chosen), held(entry.judged), ladder)
+        seen = entry.worlds
+        return cls(
+            entry.wanted,
+            entry.refits,
+            entry.confidence,
+            held(entry.chosen),
+            held(entry.judged),
+            ladder,
+            share=entry.share,
+            interval=None if entry.interval is None else (entry.interval[0], entry.interval[1]),
+            curve=None if seen is None else _curve_of(seen),
+            least_gain=entry.least_gain,
+        )
 
     @property
     def reached(self) -> bool:
-        """Whether it holds in the share that was wanted, among the refits that choose."""
+        """Whether as large a share is true as was asked for, or holds among the refits that choose."""
+        if self.refits == "worlds":
+            return self.share is not None and self.share >= self.wanted - 1e-9
         return self.chosen.enough(self.wanted)
+
+
+def _curve_of(entry: WorldsEntry) -> Curve:
+    """What a document says was seen in simulated worlds."""
+    steps = [(one.confidence, one.answered, one.true) for one in entry.curve]
+    kappas, answered, true = zip(*steps, strict=True) if steps else ((), (), ())
+    return Curve(kappas, answered, true, entry.questions, entry.worlds, entry.of, entry.model, entry.explained)
 
 
 class Refitted:

@@ -186,7 +186,7 @@ kind = "expectation"
 # time_limit = 60      # seconds
 # memory_limit = 2_000_000_000  # bytes; half of the machine's memory by default, at most 4 GB
 # margin = 0.05        # cheaper by at least 5 %, or "10 cost": by an amount
-# holds = 0.9          # also where it holds in 9 of 10 refits of the forest; false: only the nearest
+# holds = 0.9          # also where 9 of 10 such answers are true in the world; false: only the nearest
 # plausible = 0.1      # not among the tenth of the least usual contexts
 # max_changes = 2      # at most two features may change
 # instead = "any"      # what a question without a plan is about; a set such as "at-least:bread=80"

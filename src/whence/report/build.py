@@ -79,7 +79,7 @@ def report_of(explanation: Explanation) -> Report:
         plausible=explanation.plausible,
         max_changes=explanation.max_changes,
         usual=explanation.usual,
-        reliance=written.reliance if written else reliance_of(explanation.reliance),
+        reliance=written.reliance if written else reliance_of(explanation),
         nearest=None if explanation.nearest is None else explanation.nearest.report,
         held=None if explanation.agreed is None else held_of(explanation.agreed),
         region=written.region if written else region_of(explanation.rule),

@@ -21,6 +21,7 @@ __all__ = [
     "SCHEMA",
     "Change",
     "CostPair",
+    "CurveStep",
     "Fingerprints",
     "LadderRung",
     "Map",
@@ -38,6 +39,7 @@ __all__ = [
     "ShownHeld",
     "SimpleRule",
     "Spread",
+    "WorldsEntry",
     "main",
     "scalar",
     "schema",
@@ -273,15 +275,43 @@ class LadderRung(Struct, frozen=True, kw_only=True, omit_defaults=True):
     expected: Annotated[Amount | None, about("The share of further refits in which it is expected to hold.")] = None
 
 
-class RelianceEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What an explanation that had to hold in refits rests on."""
+class CurveStep(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What was seen in simulated worlds of answers by so many standard errors."""
 
-    wanted: Annotated[Amount, about("The share of the refits in which it had to hold.")]
-    refits: Annotated[Literal["seed", "bootstrap"], about("Drawn anew: random numbers, or the data.")]
+    confidence: Annotated[Amount, about("Standard errors over the trees or the neighbours.")]
+    answered: Annotated[Count, about("Questions that have an answer by as many.")]
+    true: Annotated[Count, about("Answers that are true in their world.")]
+    share: Annotated[Amount | None, about("The share of true answers, by a fit that never falls.")] = None
+
+
+class WorldsEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The simulated worlds in which it was learnt how often such answers are true."""
+
+    model: Annotated[str, about("What predicts the worlds' mean outcomes.")]
+    explained: Annotated[Number, about("The share of the outcomes' variance that it explains on rows not fitted to.")]
+    worlds: Annotated[Count, about("Worlds that were simulated.")]
+    of: Annotated[Count, about("Worlds that would have been with more time.")]
+    questions: Annotated[Count, about("Questions that were asked in all of them.")]
+    curve: Annotated[list[CurveStep], about("How often answers are true, step by step.")]
+
+
+class RelianceEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What an explanation that had to be true in the world, or to hold in refits, rests on."""
+
+    wanted: Annotated[Amount, about("The share asked for: of such answers that are true, or of the refits.")]
+    refits: Annotated[
+        Literal["worlds", "seed", "bootstrap"],
+        about("Judged by: simulated worlds, or refits with other random numbers, or on data drawn anew."),
+    ]
     confidence: Annotated[Amount, about("Standard errors at which the ladder ended.")]
     chosen: Annotated[ShownHeld, about("Among the refits that chose it.")]
     judged: Annotated[ShownHeld, about("Among others, which had no say.")]
     ladder: Annotated[list[LadderRung], about("Every confidence that was tried.")]
+    share: Annotated[Amount | None, about("In simulated worlds: the share of such answers that are true.")] = None
+    interval: Annotated[Interval | None, about("Between which shares it lies, nine times of ten.")] = None
+    worlds: Annotated[WorldsEntry | None, about("The worlds in which that was learnt.")] = None
+    least_gain: Annotated[Amount, about("The least gain to speak of, as a share of the decision's cost.")] = 0.0
+    outside: Annotated[list[str], about("What lies outside the history in the context found.")] = []
 
 
 class RegionCondition(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -395,7 +425,7 @@ class Report(Struct, frozen=True, kw_only=True, omit_defaults=True):
     plausible: Annotated[Amount | None, about("Share of the history that it must be at least as usual as.")] = None
     max_changes: Annotated[Count | None, about("How many features may change at most, where that was limited.")] = None
     usual: Annotated[Amount | None, about("The share of the history that is not more usual than the context.")] = None
-    reliance: Annotated[RelianceEntry | None, about("In how many refits it holds, where that was asked.")] = None
+    reliance: Annotated[RelianceEntry | None, about("How often such answers are true, where that was asked.")] = None
     nearest: Annotated[Report | None, about("Then also the nearest explanation, in this fit alone.")] = None
     held: Annotated[ShownHeld | None, about("In how many refits it holds, where that was found out.")] = None
     region: Annotated[RegionEntry | None, about("The rule, where it was found out.")] = None

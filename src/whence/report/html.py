@@ -16,7 +16,7 @@ from msgspec import structs
 
 from whence.problems.plan_forms import Point
 from whence.report.build import document_of
-from whence.report.document import Map, Panel, Plans, Report, Shown, ShownRange, ShownValue, Spread
+from whence.report.document import Map, Panel, Plans, Report, Shown, ShownRange, ShownValue, Spread, WorldsEntry
 from whence.report.numbers import plain, share, with_unit
 from whence.report.plan_drawings import LETTER, labels, most_different, placed, streets_along, visited
 from whence.report.question_words import heading, other_plan
@@ -344,6 +344,8 @@ def _relied(report: Report) -> dict[str, Any]:
     bar = {"usual": 0.0 if report.usual is None else round(100.0 * report.usual, 1)}
     if found is None:
         return {**bar, "rows": []}
+    if found.worlds is not None:
+        return {**bar, **_curve(found.worlds)}
     rows = [
         [
             plain(rung.confidence, 3),
@@ -355,6 +357,16 @@ def _relied(report: Report) -> dict[str, Any]:
     head = ["standard errors", "distance", "holds in"]
     said = {"wanted": share(found.wanted), "others": found.judged.refits}
     return {**bar, **said, "head": head, "rows": rows, "numbers": {0, 1, 2}}
+
+
+def _curve(found: WorldsEntry) -> dict[str, Any]:
+    """How often answers are true in simulated worlds, step by step, as a table."""
+    rows = [
+        [plain(one.confidence, 3), str(one.answered), str(one.true), "" if one.share is None else share(one.share)]
+        for one in found.curve
+    ]
+    head = ["standard errors", "answers", "true", "share"]
+    return {"worlds": found, "head": head, "rows": rows, "numbers": {0, 1, 2, 3}}
 
 
 def _judged(report: Report) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from whence.report.document import Report
+from whence.report.document import RelianceEntry, Report
 from whence.report.numbers import at_least, duration, plain, share, with_unit
 from whence.util.json import number_from_plain
 from whence.util.text import joined
@@ -27,9 +27,12 @@ __all__ = [
     "set_none",
     "set_open",
     "set_would",
+    "share_of_truth",
     "standard_errors",
     "surely",
+    "truth_in_words",
     "usual_enough",
+    "world_in_words",
 ]
 
 #: What a set is called that holds all plans.
@@ -229,6 +232,8 @@ def certificate(report: Report) -> list[list[str]]:
         else f"{share(report.plausible)} of past contexts",
         "asked for no more than": "" if report.max_changes is None else few_changes(report).removeprefix("at most "),
         "holds in": _refits(report),
+        "true in the world": truth_in_words(report),
+        "model of the world": world_in_words(report),
         "usual": "" if report.usual is None else f"at least as usual as {share(report.usual)} of past contexts",
         "tolerance on costs": with_unit(f"{report.tolerance:.3g}", report.cost_unit),
         "engine": report.engine,
@@ -251,7 +256,7 @@ def _asked(report: Report) -> str:
 
 def _refits(report: Report) -> str:
     found = report.reliance
-    if found is None:
+    if found is None or found.refits == "worlds":
         return ""
     chosen, judged = found.chosen, found.judged
     return f"{chosen.times} of {chosen.refits} refits that chose it, {judged.times} of {judged.refits} others"
@@ -261,3 +266,27 @@ def _reached(report: Report) -> tuple[float, float, float]:
     """Distance, bound and the gap between them, as numbers."""
     distance, bound = number_from_plain(report.distance), number_from_plain(report.bound)
     return distance, bound, 0.0 if distance == bound else distance - bound
+
+
+def share_of_truth(found: RelianceEntry) -> str:
+    """The share of true answers with its interval, at the beginning of a sentence or in it."""
+    assert found.share is not None
+    between = "" if found.interval is None else f" ({share(found.interval[0])} to {share(found.interval[1])})"
+    return f"{share(found.share)}{between}"
+
+
+def truth_in_words(report: Report) -> str:
+    """How often such answers are true, for a certificate."""
+    found = report.reliance
+    if found is None or found.worlds is None or found.share is None:
+        return ""
+    seen = f"by {found.worlds.questions} questions in {found.worlds.worlds} simulated worlds"
+    return f"{share_of_truth(found)} of such answers, {seen}; {share(found.wanted)} were asked for"
+
+
+def world_in_words(report: Report) -> str:
+    """What predicts the outcomes of the simulated worlds, and how well, for a certificate."""
+    found = None if report.reliance is None else report.reliance.worlds
+    if found is None:
+        return ""
+    return f"{found.model}; explains {share(max(found.explained, 0.0))} of the outcomes' variance on rows not fitted to"

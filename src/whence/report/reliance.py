@@ -4,23 +4,30 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pandas as pd
+
+from whence.features import Continuous, Cyclic, Discrete, Schema
 from whence.report.document import (
+    CurveStep,
     LadderRung,
     RegionCondition,
     RegionEntry,
     RelianceEntry,
     Report,
     ShownHeld,
+    WorldsEntry,
     scalar,
 )
 from whence.report.numbers import plain, share, with_unit
-from whence.report.question_words import nearly_best, other_plan
+from whence.report.question_words import nearly_best, other_plan, share_of_truth
 from whence.util.json import number_from_plain, to_plain
 from whence.util.text import joined
 
 if TYPE_CHECKING:
-    from whence.explain.robust import Held, Reliance
+    from whence.explain.explanation import Explanation
+    from whence.explain.robust import Held
     from whence.explain.rule import Region
+    from whence.worlds.curve import Curve
 
 __all__ = [
     "agreed_in_words",
@@ -30,12 +37,14 @@ __all__ = [
     "gain_in_words",
     "held_of",
     "is_reliable",
+    "outside",
     "region_of",
     "reliance_in_words",
     "reliance_of",
     "rule_in_words",
     "usual_in_words",
     "where_to_rely",
+    "worlds_entry",
 ]
 
 #: By how much fewer of all refits may agree than were wanted of those that choose.
@@ -44,14 +53,20 @@ SLACK = 0.1
 NEARLY = 0.01
 #: So large a share of refits is not few, unless more were asked for.
 MANY = 0.9
+#: From which share of past contexts that are no more usual on a context is like most, and below which it is unusual.
+MOST, UNUSUAL = 0.4, 0.1
+#: Significant digits, and those for a value that would otherwise look as if it were inside.
+DIGITS, ALL_DIGITS = 6, 17
 #: What was drawn anew, in words.
 DRAWN = {"seed": "other random numbers, same data", "bootstrap": "data drawn anew"}
 
 
-def reliance_of(reliance: Reliance | None) -> RelianceEntry | None:
+def reliance_of(explanation: Explanation) -> RelianceEntry | None:
     """The entry of a report."""
+    reliance, source = explanation.reliance, explanation.source
     if reliance is None:
         return None
+    inside = reliance.refits != "worlds" or source is None or explanation.context is None
     return RelianceEntry(
         wanted=reliance.wanted,
         refits=reliance.refits,
@@ -68,6 +83,27 @@ def reliance_of(reliance: Reliance | None) -> RelianceEntry | None:
                 expected=rung.expected,
             )
             for rung in reliance.ladder
+        ],
+        share=reliance.share,
+        interval=None if reliance.interval is None else list(reliance.interval),
+        worlds=None if reliance.curve is None else worlds_entry(reliance.curve),
+        least_gain=reliance.least_gain,
+        outside=[] if inside else outside(source.schema, explanation.context),  # type: ignore[union-attr, arg-type]
+    )
+
+
+def worlds_entry(curve: Curve) -> WorldsEntry:
+    """What was seen in simulated worlds, as plain data."""
+    shares = [float(one) for one in curve.shares]
+    return WorldsEntry(
+        model=curve.model,
+        explained=curve.explained,
+        worlds=curve.worlds,
+        of=curve.wanted_worlds,
+        questions=curve.questions,
+        curve=[
+            CurveStep(confidence=kappa, answered=answered, true=true, share=shares[i] if i < len(shares) else None)
+            for i, (kappa, answered, true) in enumerate(zip(curve.kappas, curve.answered, curve.true, strict=True))
         ],
     )
 
@@ -105,11 +141,39 @@ def region_of(region: Region | None) -> RegionEntry | None:
     )
 
 
+# ---- what lies outside the history -----------------------------------------------------------------------------
+
+
+def outside(schema: Schema, context: pd.Series) -> list[str]:
+    """A sentence for every number of a context that lies beyond what the history holds; the nearest past decides there.
+
+    Examples
+    --------
+    >>> X = pd.DataFrame({"temp": [-4.0, 31.0], "rain": [True, False]})
+    >>> outside(Schema.infer(X).fit(X), pd.Series({"temp": 99.0, "rain": True}))
+    ['temp 99 lies outside the history, which has -4 to 31.']
+    """
+    said = []
+    for name, value in schema.feature_values(context).items():
+        if not isinstance(schema.kind(name), Continuous | Cyclic | Discrete):
+            continue
+        low, high = schema.training_range(name)
+        # What is missing lies nowhere.
+        if pd.isna(value) or low <= float(value) <= high:
+            continue
+        here, least, most = (plain(number, DIGITS) for number in (value, low, high))
+        if here in (least, most):
+            here, least, most = (plain(number, ALL_DIGITS) for number in (value, low, high))
+        here, most = (with_unit(number, schema.unit(name)) for number in (here, most))
+        said.append(f"{name} {here} lies outside the history, which has {least} to {most}.")
+    return said
+
+
 # ---- in words ------------------------------------------------------------------------------------------------------
 
 
 def reliance_in_words(report: Report) -> str:
-    """In how many refits it holds, and where it turns by a hair."""
+    """How often such answers are true, or in how many refits it holds; and where the policy turns."""
     said, near = agreed_in_words(report), report.nearest
     if report.reliance is None or near is None or near.shown is None:
         return said if report.reliance is not None else ""
@@ -119,20 +183,52 @@ def reliance_in_words(report: Report) -> str:
 
 
 def agreed_in_words(report: Report) -> str:
-    """In how many refits it holds; of one that had to hold in this fit alone, where that was found out."""
+    """How often such answers are true, or in how many refits it holds, where that was found out."""
     found = report.reliance
     if found is None:
         return "" if report.held is None else _hair(report, report.held)
+    if found.refits == "worlds":
+        return _true_in_words(report, found)
     times, refits = found.chosen.times + found.judged.times, found.chosen.refits + found.judged.refits
     agree = f"{times} of {refits} refits agree{_nearly(report)} ({DRAWN[found.refits]})"
     if found.judged.refits == 0:
         so_far = f", and it holds in {times} of those {refits}" if refits else ""
         return f"How far you may rely on it is not known: there was time for {refits} refits{so_far}."
-    if is_reliable(found):
-        return f"You may rely on it: {agree}."
+    if _is_stable(found):
+        return f"It is stable, which is not to say true: {agree}."
     if _enough(found):
         return f"Do not rely on it: only {agree}; of the {found.judged.refits} that had no say, {found.judged.times}."
     return f"Do not rely on it: only {agree}. {_why_no_more(report, found)}".rstrip()
+
+
+def _true_in_words(report: Report, found: RelianceEntry) -> str:
+    """How often answers like this one are true in simulated worlds, and whether that is a promise."""
+    if found.worlds is None or found.share is None:
+        return "How far you may rely on it is not known: there was no time to ask in simulated worlds."
+    beyond = " ".join([*found.outside, "Of such contexts nothing is known."]) if found.outside else ""
+    coarse = found.worlds
+    few = f" There was time for {coarse.worlds} of {coarse.of} worlds." if coarse.worlds < coarse.of else ""
+    of_these = f"{share_of_truth(found)} of such answers are true{_nearly(report)}"
+    if is_reliable(report):
+        return f"You may rely on it: {of_these}.{few}"
+    if not _share_reached(found):
+        fewer = f"{of_these}, fewer than the {share(found.wanted)} asked for.{few}"
+        return joined(beyond, joined(fewer, _why_fewer(report, found)))
+    if not beyond:
+        beyond = f"The gain is less than {share(found.least_gain)} of the decision's cost, too little to rely on."
+    return joined(beyond, f"{of_these}.{few}")
+
+
+def _why_fewer(report: Report, found: RelianceEntry) -> str:
+    """Why no larger share was reached, in a sentence."""
+    nowhere = [rung.confidence for rung in found.ladder if rung.status == "none"]
+    if nowhere:
+        return (
+            f"By {plain(min(nowhere), 3)} standard errors {other_plan(report)} is better in no context that is allowed."
+        )
+    if found.ladder[-1].status in ("time_limit", "interrupted"):
+        return "There was no time to look farther."
+    return "In simulated worlds no more standard errors make more of them true."
 
 
 def _why_no_more(report: Report, found: RelianceEntry) -> str:
@@ -155,6 +251,9 @@ def by_a_hair(report: Report) -> str:
     near, found = report.nearest, report.reliance
     if near is None or found is None:
         return ""
+    if found.refits == "worlds":
+        first = None if found.worlds is None or not found.worlds.curve else found.worlds.curve[0].share
+        return "" if first is None else f"There this policy turns; {share(first)} of such answers are true."
     held = near.held or found.ladder[0].held
     return "" if held is None else _hair(near, held, found.wanted)
 
@@ -193,7 +292,12 @@ def usual_in_words(report: Report) -> str:
     """How usual the context found is."""
     if report.usual is None or report.status == "already":
         return ""
-    return f"The context found is at least as usual as {share(report.usual)} of past contexts."
+    if report.usual >= MOST:
+        return "The context found is as usual as most past contexts."
+    if report.usual >= UNUSUAL:
+        return f"The context found is less usual than most: {share(report.usual)} of past contexts are as unusual."
+    few = f"only {share(report.usual)} of past contexts are" if report.usual > 0.0 else "no past context is"
+    return f"The context found is unusual: {few} as unusual."
 
 
 def rule_in_words(report: Report) -> str:
@@ -235,17 +339,49 @@ def another_plan(report: Report, other: Report) -> str:
 def where_to_rely(report: Report) -> str:
     """A heading for what holds in the share of refits that was wanted, or in as many as there are."""
     found = report.reliance
-    if found is not None and found.judged.refits == 0:
-        return "How far you may rely on it"
-    if found is None or is_reliable(found):
+    if found is None or is_reliable(report):
         return "Where you may rely on it"
+    if found.refits == "worlds":
+        if found.share is None or found.worlds is None:
+            return "How far you may rely on it"
+        if found.outside:
+            return "Outside the history"
+        return f"Where {share(found.share)} of such answers are true"
+    if found.judged.refits == 0:
+        return "How far you may rely on it"
+    if _is_stable(found):
+        return "Where refits agree"
     times, refits = found.chosen.times + found.judged.times, found.chosen.refits + found.judged.refits
     if times == 0:
         return "Nothing to rely on"
     return "Where most refits agree" if 2 * times > refits else "Where refits agree most often"
 
 
-def is_reliable(found: RelianceEntry) -> bool:
+def is_reliable(report: Report) -> bool:
+    """Whether it may be relied on: as large a share of such answers is true as was asked for.
+
+    Besides, the gain must be worth speaking of, and the context must lie inside the history.
+    """
+    found = report.reliance
+    if found is None or found.refits != "worlds" or not _share_reached(found) or found.outside:
+        return False
+    return report.kind == "absolute" or _gain(report) >= found.least_gain
+
+
+def _share_reached(found: RelianceEntry) -> bool:
+    return found.share is not None and found.share >= found.wanted - 1e-9
+
+
+def _gain(report: Report) -> float:
+    """By which share of the decision's cost the alternative is cheaper in the context found."""
+    costs = report.cost_after
+    if costs is None:
+        return 0.0
+    size = abs(costs.decision)
+    return (costs.decision - costs.alternative) / size if size > 0.0 else 0.0
+
+
+def _is_stable(found: RelianceEntry) -> bool:
     """Whether as many of the refits that choose agree as were wanted, and the others bear that out.
 
     Those that choose were asked because they agree; ten others may well fall short by one or two.

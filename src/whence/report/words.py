@@ -104,7 +104,7 @@ def shown_of(report: Report) -> Shown:
         usual=usual_in_words(report),
         rule=rule_in_words(report),
         where="" if report.reliance is None else where_to_rely(report),
-        reliable=report.reliance is not None and is_reliable(report.reliance),
+        reliable=is_reliable(report),
         agreed=agreed_in_words(report),
         gain=gain_in_words(report),
         ranges=ranges_of(report),

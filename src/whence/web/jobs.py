@@ -19,7 +19,7 @@ from whence.explain.ask import Request as Question
 from whence.explain.ask import read_margin
 from whence.explain.build_question import asked_set
 from whence.explain.explanation import Explanation
-from whence.explain.robust import Refitted
+from whence.explain.reliable import check_judge
 from whence.report.html import page
 from whence.web import wire as models
 from whence.web.messages import Asked
@@ -276,7 +276,7 @@ def check(scene: Scene, asked: Asked) -> list[str]:
         asked.context, asked.plan, kind=asked.kind, within=asked.within, rule=asked.rule, **asked.conditions
     )
     if question.holds is not None:
-        Refitted.of(scene.policy, question.refits)
+        check_judge(scene.policy, question.refits)
     row = scene.row_of(asked.context)
     asked_set(scene.policy, replace(question, instead=scene.instead_of(asked.plan, asked.instead)))
     scene.policy.schema_.space(row, asked.fixed, scene.bounds_of(asked.bounds))

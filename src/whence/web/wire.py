@@ -142,7 +142,7 @@ class Scene(SceneEntry):
     plan: PlanShape
     alternative: Any = _told("A plan that somebody has in mind, or null.")
     instead: Any = _told("The set of plans that a question without a plan is about; null for any plan.")
-    holds: float | None = _told("The share of refits in which the page asks an answer to hold; null for none.")
+    holds: float | None = _told("The share of such answers that the page asks to be true in the world; null for none.")
     margin: float | str | None = _told("By how much a plan must be cheaper, where the project says so.")
     plausible: float | None = _told("How usual a context found must be, where the project says so.")
     max_changes: int | None = _told("How many features may change at most, where the project says so.")
@@ -279,11 +279,11 @@ class ExplainRequest(QuestionRequest):
     """The question "why not my plan?", or "why none of these plans?", or "what would change the plan?"."""
 
     holds: Annotated[float, Field(gt=0, le=1)] | No | None = _told(
-        "The share of refits in which the answer must hold; the nearest one comes first, as `nearest` of the job. "
+        "The share of such answers that must be true in the world; the nearest comes first, as `nearest` of the job. "
         "False for none, whatever the project says."
     )
-    refits: Literal["seed", "bootstrap"] | None = _told(
-        "What is drawn anew for a refit: random numbers, or the data; the former where there are any."
+    refits: Literal["worlds", "seed", "bootstrap"] | None = _told(
+        "What that is a share of: true answers in simulated worlds, or refits with other random numbers or data."
     )
     max_changes: Annotated[int, Field(ge=1, le=10_000)] | None = _told("How many features may change at most.")
     rule: bool = _told("Whether to find out where else the answer stays true.", False)
@@ -335,7 +335,7 @@ class JobProgress(_Answer):
     distance: float | None
     bound: float | None
     seconds: float
-    refit: int | None = _told("Which of the refits is being made, while the weights are fitted again.")
+    refit: int | None = _told("Which of the simulated worlds, or refits, is being made.")
     refits: int | None = _told("Of how many.")
 
     @classmethod

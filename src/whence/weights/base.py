@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 
 from whence.errors import InputError, NotFittedError
 from whence.util.aliases import Floats
@@ -285,6 +285,19 @@ class Weights(BaseEstimator, ABC):  # type: ignore[misc]
     def describe(self) -> str:
         """The fitted weights in a few words."""
         return f"{type(self).__name__} of {self.n_samples_} observations"
+
+    def for_outcomes(self, X: Floats, Y: Floats, seed: int) -> Weights:
+        """Return unfitted weights like these, with other random numbers, for these contexts and outcomes."""
+        if self.capabilities.forecasts or not self.capabilities.can_refit:
+            raise InputError(
+                "'holds' needs weights that can be fitted again, in simulated worlds: ask with 'confidence'. Got "
+                f"{'forecasts with residuals' if self.capabilities.forecasts else 'a model that was given fitted'}.",
+                parameter="holds",
+            )
+        fresh: Weights = clone(self)
+        if "random_state" in fresh.get_params(deep=False):
+            fresh.set_params(random_state=seed)
+        return fresh
 
     def for_trial(self) -> Self:
         """These weights with parameters that make them quick to fit, to see whether data can be used at all."""

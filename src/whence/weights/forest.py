@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
+from sklearn.base import clone, is_regressor
 from sklearn.ensemble import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
@@ -236,11 +236,33 @@ class ForestWeights(TreeWeights):
         depth = "of any depth" if self.max_depth is None else f"of depth up to {self.max_depth}"
         return f"a forest of {len(self.trees)} trees {depth}"
 
+    def for_outcomes(self, X: Floats, Y: Floats, seed: int) -> Weights:
+        """Return an unfitted forest like this one; of one that was given fitted, as its library would fit it."""
+        again = None if self.frozen is None else fitted_again(self.frozen, X, Y, seed)
+        return super().for_outcomes(X, Y, seed) if again is None else ForestWeights.of(again)
+
     def for_trial(self) -> Self:
         """A forest of one tree."""
         trial: Self = clone(self)
         trial.n_trees = 1
         return trial
+
+
+def fitted_again(fitted: Any, X: Floats, Y: Floats, seed: int) -> Any:
+    """Return a user's model as it would be with other outcomes; None where it was fitted to something else than these.
+
+    >>> from sklearn.tree import DecisionTreeRegressor
+    >>> tree = DecisionTreeRegressor(max_depth=1).fit([[0.0], [1.0]], [1.0, 2.0])
+    >>> float(fitted_again(tree, np.array([[0.0], [1.0]]), np.array([[3.0], [4.0]]), 0).predict([[1.0]])[0])
+    4.0
+    """
+    outputs = getattr(fitted, "n_outputs_", 1)
+    if not hasattr(fitted, "get_params") or not is_regressor(fitted) or outputs != Y.shape[1]:
+        return None
+    fresh = clone(fitted)
+    if "random_state" in fresh.get_params(deep=False):
+        fresh.set_params(random_state=seed)
+    return fresh.fit(X, Y.ravel() if Y.shape[1] == 1 else Y)
 
 
 def _trees_of(fitted: Any) -> list[Any]:

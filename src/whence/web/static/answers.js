@@ -45,12 +45,12 @@ export function badge(found) {
     Number.isFinite(found.distance) && found.status !== "already" && h("span", { class: "distance" }, term("distance"), ` ${plain(found.distance, 4)}`));
 }
 
-/** How many refits agree: a dot for each of them, and the sentence. */
-export function agreement({ held, shown }) {
+/** How often such answers are true, or how many refits agree, with a dot for each of them. */
+export function agreement({ held, reliance, shown }) {
   if (!shown.agreed) return null;
   const dots = Array.from({ length: held?.refits ?? 0 }, (_, i) => h("i", { class: i < held.times ? "dot yes" : "dot" }));
   return h("div", { class: `agreement ${shown.reliable ? "good" : "open"}` }, dots.length > 0 && h("span", { class: "dots", "aria-hidden": "true" }, dots),
-    h("p", {}, shown.agreed, " ", term("refits", "What is a refit?")));
+    h("p", {}, shown.agreed, " ", reliance?.refits === "worlds" ? term("worlds", "How is that known?") : term("refits", "What is a refit?")));
 }
 
 const percent = (part) => `${(100 * part).toFixed(2)}%`;

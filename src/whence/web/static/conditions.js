@@ -80,7 +80,7 @@ export function changesSlider() {
 
 /** The drawer with the conditions; it says so where some are in use. */
 export function conditionsDrawer() {
-  const choices = [choice("holds", "must hold in refits", HOLDS), choice("margin", "cheaper by at least", MARGINS), choice("plausible", "contexts", PLAUSIBLE)];
+  const choices = [choice("holds", "such answers must be true", HOLDS), choice("margin", "cheaper by at least", MARGINS), choice("plausible", "contexts", PLAUSIBLE)];
   const title = h("summary", { text: "Conditions" });
   const note = h("p", { class: "hint" });
   const node = h("details", { class: "conditions" }, title, h("div", { class: "row" }, choices.map((one) => one.node)), note);

@@ -98,7 +98,7 @@ function reliableCard(kind) {
     drawn = mark;
     heading.textContent = found?.shown.where || "Where you may rely on it";
     if (node.hidden || waiting) put(body);
-    else redraw(body, holds ? answer(kind, "holds", holds) : [agreement(found), found.reliance.judged.refits > 0 && h("p", { class: "soft", text: "It is the context above." })]);
+    else redraw(body, holds ? answer(kind, "holds", holds) : [agreement(found), (found.reliance.share ?? found.reliance.judged.refits) > 0 && h("p", { class: "soft", text: "It is the context above." })]);
     if (!waiting && found?.reliance && entry.job !== told) {
       announce(`${titleOf(kind)}, ${heading.textContent}: ${found.shown.agreed}`);
       told = entry.job;

@@ -33,8 +33,8 @@ export function progressLine() {
 /** How far the search for an answer to rely on has come: mostly it waits for refits. */
 export function refitLine() {
   const text = h("span");
-  const node = h("p", { class: "progress-text" }, text, " ", term("refits", "What is a refit?"));
-  const said = ({ refit = null, refits, seconds = 0 }) => (refit === null ? `Looking where refits agree, for ${duration(seconds)} so far.` : `Making refit ${refit} of ${refits}, ${duration(seconds)} so far.`);
+  const node = h("p", { class: "progress-text" }, text, " ", term("worlds", "What is a simulated world?"));
+  const said = ({ refit = null, refits, seconds = 0 }) => (refit === null ? `Looking where such answers are true, for ${duration(seconds)} so far.` : `Asking in simulated world ${refit} of ${refits}, ${duration(seconds)} so far.`);
   return { node, sync: (entry) => { text.textContent = waitingText(entry) || said(entry.progress ?? {}); } };
 }
 

@@ -1,0 +1,154 @@
+"""How often answers are true in the world, against the share that was asked for: where the true costs are known.
+
+    python benchmarks/world.py [--class NAME]... [--policies N] [--questions N] [--start SEED] [--refits] [--tables]
+
+Every policy of a class is written to ``.benchmarks/world`` once it is done, so that classes may be run one at a time
+and beside each other; ``--tables`` makes ``docs/benchmarks/tables/world.md`` and ``docs/images/world.png`` of them.
+Seeds below 1000 were used while building; the published figures are of seeds from 1000 on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import whence as wh
+from _common import ROOT
+from _worlds import CLASSES
+
+#: The shares that are asked for.
+ASKED = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+#: Seconds after which a question is given up.
+LIMIT = 60.0
+KEPT = ROOT / ".benchmarks" / "world"
+
+
+def measured(name: str, seed: int, questions: int, refits: bool) -> dict[str, Any]:
+    """Everything that is counted of one policy of a class."""
+    n, make = CLASSES[name]
+    rng = np.random.default_rng([seed, list(CLASSES).index(name)])
+    world = make(rng)
+    X, Y = world.history(n, rng)
+    policy = wh.Policy(world.problem, world.weights(seed), world.risk).fit(X, Y)
+    found: dict[str, Any] = {"class": name, "seed": seed, "answers": []}
+    asked = 0
+    for _ in range(4 * questions):
+        if asked == questions:
+            break
+        here, there = world.contexts(rng, 2)
+        nearest = policy.explain(here, instead=policy.decide(there), time_limit=LIMIT)
+        if nearest.status == "already" or nearest.context is None:
+            continue
+        asked += 1
+        found["answers"].append(counted(world, nearest, "nearest", 0.0, 0.0))
+        kinds = ["worlds", "seed", "bootstrap"] if refits else ["worlds"]
+        if world.weights(0).get_params().get("random_state", "none") == "none" and "seed" in kinds:
+            kinds.remove("seed")
+        for kind in kinds:
+            for share in ASKED if kind == "worlds" else (0.7, 0.9):
+                began = time.process_time()
+                why = policy.explain(
+                    here,
+                    instead=nearest.alternative,
+                    holds=share,
+                    refits=kind,
+                    time_limit=LIMIT if kind != "worlds" else None,
+                )
+                spent = time.process_time() - began
+                found["answers"].append(counted(world, why, kind, share, spent))
+                found.setdefault("first", {}).setdefault(kind, spent)
+    kept = next(iter(policy.worlds_.curves.values())) if hasattr(policy, "worlds_") else None
+    if kept is not None:
+        found |= {
+            "model": kept.model,
+            "explained": kept.explained,
+            "shares": list(map(float, kept.shares)),
+            "kappas": list(kept.kappas),
+            "answered": list(kept.answered),
+        }
+    return found
+
+
+def counted(world: Any, why: Any, kind: str, share: float, spent: float) -> dict[str, Any]:
+    """What is kept of one answer."""
+    reliance = why.reliance
+    return {
+        "kind": kind,
+        "asked": share,
+        "found": why.context is not None,
+        "reached": reliance is not None and bool(reliance.reached),
+        "said": None if reliance is None else reliance.share,
+        "confidence": why.confidence,
+        "distance": None if why.context is None else why.distance,
+        "true": None if why.context is None else bool(world.excess(why) <= 0.0),
+        "seconds": spent,
+        "status": why.status,
+    }
+
+
+def records(start: int = 0, end: int = 10**9) -> list[dict[str, Any]]:
+    """What was measured of seeds from `start` on, below `end`."""
+    every = [json.loads(path.read_text()) for path in sorted(KEPT.glob("*.json"))]
+    return [one for one in every if start <= one["seed"] < end]
+
+
+def summary(found: list[dict[str, Any]]) -> list[list[str]]:
+    """A row for every class: the share of true answers by what was asked for."""
+    rows = []
+    for name in [*CLASSES, "all"]:
+        mine = [one for one in found if name in (one["class"], "all")]
+        if not mine:
+            continue
+        answers = [answer for one in mine for answer in one["answers"]]
+        row = [name, str(len(mine)), str(sum(a["kind"] == "nearest" for a in answers))]
+        for kind, shares in (("nearest", (0.0,)), ("seed", (0.9,)), ("bootstrap", (0.9,)), ("worlds", ASKED)):
+            for share in shares:
+                some = [a for a in answers if a["kind"] == kind and a["asked"] == share]
+                told = [a for a in some if a["found"] and (kind != "worlds" or a["reached"])]
+                row.append(f"{np.mean([a['true'] for a in told]):.2f}" if told else "-")
+        nine = [a for a in answers if a["kind"] == "worlds" and a["asked"] == 0.9]
+        row.append(f"{np.mean([a['reached'] for a in nine]):.2f}" if nine else "-")
+        near = [a["distance"] for a in answers if a["kind"] == "nearest"]
+        far = [a["distance"] for a in nine if a["reached"]]
+        row += [f"{np.mean(near):.2f}", f"{np.mean(far):.2f}" if far else "-"]
+        row.append(f"{np.mean([one['first']['worlds'] for one in mine if 'first' in one]):.1f}")
+        rows.append(row)
+    return rows
+
+
+HEAD = [
+    "class", "policies", "questions", "nearest", "seed .9", "bootstrap .9", *(f"worlds {s}" for s in ASKED),
+    "answered at .9", "distance nearest", "distance at .9", "calibration, CPU s",
+]  # fmt: skip
+
+
+def main() -> None:
+    """Measure, or make the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--class", dest="classes", action="append")
+    parser.add_argument("--policies", type=int, default=5)
+    parser.add_argument("--questions", type=int, default=8)
+    parser.add_argument("--start", type=int, default=1000)
+    parser.add_argument("--refits", action="store_true")
+    parser.add_argument("--tables", action="store_true")
+    options = parser.parse_args()
+    KEPT.mkdir(parents=True, exist_ok=True)
+    for seed in range(options.start, options.start + options.policies) if not options.tables else ():
+        for name in options.classes or CLASSES:
+            path = KEPT / f"{list(CLASSES).index(name):02d}-{seed}.json"
+            if not path.exists():
+                path.write_text(json.dumps(measured(name, seed, options.questions, options.refits)))
+    rows = summary(records(options.start, options.start + (10**6 if options.tables else options.policies)))
+    table = "".join(f"| {' | '.join(row)} |\n" for row in [HEAD, ["---"] * len(HEAD), *rows])
+    print(table)
+    if options.tables:
+        Path(ROOT / "docs" / "benchmarks" / "tables" / "world.md").write_text(table)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,157 @@
+"""Explanations that are true in the world as often as was asked for: the nearest by standard errors that were learnt.
+
+How many standard errors a share of truth needs is learnt once for a policy and a kind of question, in simulated worlds
+(:mod:`whence.worlds`). An answer is then one search with that many, proved nearest for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from whence.errors import InputError
+from whence.explain.ask import Judge, Request
+from whence.explain.robust import Held, Refitted, Reliance, Rung
+from whence.question import Limits
+from whence.worlds import Calibration, Curve, Kind, Worlds, node_limit
+
+if TYPE_CHECKING:
+    from whence.explain.explanation import Explanation
+    from whence.policy import Policy
+    from whence.problems.plan_sets import PlanSet
+
+__all__ = ["calibrated", "check_judge", "explained_truly", "worlds_of"]
+
+#: From a world's policy and a request to its answers by standard errors; None where it holds already.
+InWorld = Callable[["Policy", Request], "Callable[[float], Explanation] | None"]
+
+
+def worlds_of(policy: Policy, world: Any = None) -> Worlds:
+    """The simulated worlds of a fitted policy: those that it keeps, unless another model is asked for."""
+    kept: Worlds | None = policy.__dict__.get("worlds_")
+    if kept is None or (world is not None and world is not kept.world):
+        kept = policy.__dict__["worlds_"] = Worlds(world)
+    return kept
+
+
+def check_judge(policy: Policy, refits: Judge | None) -> None:
+    """Refuse what cannot be judged by simulated worlds, or by refits."""
+    if refits in ("seed", "bootstrap"):
+        Refitted.of(policy, refits)
+    elif policy.weights_.capabilities.forecasts:
+        raise InputError(
+            "'holds' must be left out where the policy forecasts: forecasts are not asked in simulated worlds.",
+            parameter="holds",
+        )
+
+
+def calibrated(
+    policy: Policy, request: Request, plans: PlanSet | None, in_world: InWorld, limits: Limits
+) -> Callable[[], Curve | None]:
+    """What finds out how often answers to such questions are true, by standard errors; None where no time is left."""
+    check_judge(policy, request.refits)
+    kept = worlds_of(policy, request.world)
+    about = Kind(
+        request.kind, request.within_parts, request.margin_parts, "" if plans is None else f"{plans.words} {plans!r}"
+    )
+    asked = partial(
+        Request,
+        kind=request.kind,
+        within=request.within,
+        margin=request.margin,
+        tolerance=request.tolerance,
+        separation=request.separation,
+        node_limit=node_limit(policy),
+    )
+
+    def ask(world: Any, context: Any, instead: Any) -> Callable[[float], Explanation] | None:
+        return in_world(world, asked(context, instead))
+
+    def curve() -> Curve | None:
+        known = kept.curves.get(about)
+        if known is None or (known.is_coarse and limits.remaining > 0.0):
+            made = Calibration(policy, kept, ask, plans, single=plans is None, limits=limits).curve()
+            if made is not None and (known is None or made.worlds > known.worlds):
+                kept.curves[about] = known = made
+        return known
+
+    return curve
+
+
+def explained_truly(
+    at: Callable[[float], Explanation],
+    finished: Callable[[Explanation], Explanation],
+    calibrate: Callable[[], Curve | None],
+    request: Request,
+) -> Explanation:
+    """The nearest explanation by the standard errors that the share asked for needs.
+
+    Where no context keeps them, or no number of them reaches the share, it is the one by the most that there are: its
+    `reliance` says what share of such answers is true.
+
+    Parameters
+    ----------
+    at : callable
+        The nearest explanation by that many standard errors.
+    finished : callable
+        It with all that is shown of it, which only the one that is chosen needs.
+    calibrate : callable
+        What says how often answers are true by standard errors.
+    request : Request
+        With the share asked for.
+    """
+    assert request.holds is not None
+    wanted = float(request.holds)
+    nearest = finished(at(0.0))
+    if request.on_nearest is not None:
+        request.on_nearest(nearest)
+    if nearest.context is None:
+        return nearest
+    curve = calibrate()
+    if curve is None:
+        return replace(nearest, reliance=_reliance(wanted, nearest, None, [nearest], request))
+    kappa = curve.kappa(wanted)
+    tried = _tried(at, nearest, curve.best if kappa is None else kappa, curve.grain)
+    explanation = max((one for one in tried if one.context is not None), key=lambda one: one.confidence)
+    reliance = _reliance(wanted, explanation, curve, tried, request)
+    if explanation.confidence == 0.0:
+        return replace(explanation, reliance=reliance)
+    # The question was another one, with `holds`: that of the whole.
+    return replace(finished(explanation), reliance=reliance, nearest=replace(nearest, asked={}))
+
+
+def _tried(at: Callable[[float], Explanation], nearest: Explanation, kappa: float, grain: float) -> list[Explanation]:
+    """The explanation by so many standard errors, or by the most, in whole grains, by which there is a context."""
+    tried = [nearest]
+    low, high = 0, round(kappa / grain) if grain else 0
+    step = high
+    while low < high:
+        found = at(step * grain)
+        tried.append(found)
+        if found.status in ("time_limit", "interrupted") or (found.context is not None and step == high):
+            break
+        # More standard errors are never nearer: by more than these there is nothing, either.
+        low, high = (step, high) if found.context is not None else (low, step - 1)
+        step = (low + high + 1) // 2
+    return sorted(tried, key=lambda one: one.confidence)
+
+
+def _reliance(
+    wanted: float, explanation: Explanation, curve: Curve | None, tried: list[Explanation], request: Request
+) -> Reliance:
+    kappa = explanation.confidence
+    ladder = tuple(Rung(one.confidence, one.status, one.distance, one.bound, None) for one in tried)
+    return Reliance(
+        wanted,
+        "worlds",
+        kappa,
+        Held(0, 0),
+        Held(0, 0),
+        ladder,
+        share=None if curve is None else curve.share(kappa),
+        interval=None if curve is None else curve.interval(kappa),
+        curve=curve,
+        least_gain=float(request.least_gain),
+    )

@@ -1,0 +1,236 @@
+"""How many standard errors a share of truth needs, learnt once for a policy from worlds whose truth is known.
+
+In each of some worlds the past contexts get new outcomes, and the policy is fitted to them. What is asked of it there
+are questions of its own history: a past context, and the plan that it would decide in another one. Every step of a
+ladder of standard errors gives an answer, and the world says whether it is true. This counts at once what refits cannot
+tell apart: the luck by which the nearest context was chosen, what changes with the data, and what the weights smooth.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from whence.errors import WhenceError
+from whence.question import Limits, Progress
+from whence.worlds.curve import Curve, counted
+from whence.worlds.truth import excess_there
+from whence.worlds.world_model import WorldModel
+
+__all__ = [
+    "LADDER",
+    "QUESTIONS",
+    "WORLDS",
+    "Calibration",
+    "Kind",
+    "Worlds",
+    "base_seed",
+    "drawn_rows",
+    "ladder_of",
+    "node_limit",
+]
+
+#: Simulated worlds, and questions in each of them.
+WORLDS, QUESTIONS = 12, 6
+#: Steps of standard errors over a hundred trees; other numbers of trees, or of neighbours, have their own.
+LADDER = (0.0, 2.0, 4.0, 6.0, 8.0, 12.0, 16.0, 20.0, 26.0, 34.0)
+#: Boxes after which a search in a world gives what it has found: fewer where each takes longer, since it looks at more
+#: observations.
+NODES, BOXES_TIMES_ROWS = (1_000, 8_000), 1_200_000
+#: Pairs of past contexts that are drawn for each question, at most.
+TRIES = 4
+#: Once so large a share of so many answers is true, more standard errors are not tried.
+SURELY, OF_SO_MANY = 0.99, 24
+#: The fewest worlds that a curve is made of.
+LEAST_WORLDS = 2
+
+#: The steps of one question in a world: from standard errors to an explanation.
+Steps = Callable[[float], Any]
+#: From a world's policy, a past context and what is asked instead to the steps; None where it is no question.
+Ask = Callable[[Any, pd.Series, Any], "Steps | None"]
+
+
+class Kind(NamedTuple):
+    """What a calibration holds for: the kind of claim, its shares and amounts, and the set of plans, if it is one."""
+
+    kind: str
+    within: tuple[float, float]
+    margin: tuple[float, float]
+    plans: str
+
+
+class Worlds:
+    """The simulated worlds of a fitted policy, and what was learnt from them; kept with it.
+
+    Parameters
+    ----------
+    world : estimator, optional
+        The user's own model of the outcomes.
+
+    Attributes
+    ----------
+    curves : dict from Kind to Curve
+        What was learnt, by kind of question.
+    """
+
+    def __init__(self, world: Any = None) -> None:
+        self.world = world
+        self.curves: dict[Kind, Curve] = {}
+        self._model: WorldModel | None = None
+
+    def model_of(self, policy: Any) -> WorldModel:
+        """The model of the outcomes, made when it is first needed."""
+        if self._model is None:
+            self._model = WorldModel(policy.past_inputs(), policy.Y_, base_seed(policy), self.world)
+        return self._model
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A model may be larger than the policy, and can be made again; what was learnt from it is small.
+        return {**vars(self), "_model": None}
+
+
+def base_seed(policy: Any) -> int:
+    """The seed of all that is drawn for a policy: the random state of its weights, where that is a number."""
+    state = policy.weights_.get_params(deep=False).get("random_state")
+    return int(state) if isinstance(state, int | np.integer) else 0
+
+
+def node_limit(policy: Any) -> int:
+    """Boxes that a search in a world may open: a number, and no time, so that it is the same on every machine."""
+    return int(np.clip(BOXES_TIMES_ROWS // len(policy.Y_), *NODES))
+
+
+def ladder_of(policy: Any) -> tuple[float, ...]:
+    """The steps that are tried: a standard error over few neighbours is larger than one over many trees."""
+    weights = policy.weights_
+    if not weights.capabilities.knows_spread:
+        return LADDER[:1]
+    voters = weights.per_tree(policy.past_inputs()[0])
+    factor = 1.0 if voters is None else float(np.sqrt(len(voters) / 100.0))
+    return tuple(round(factor * kappa, 3) for kappa in LADDER)
+
+
+@dataclass
+class Calibration:
+    """One kind of question, asked in one world after the other.
+
+    Attributes
+    ----------
+    policy : Policy
+        Fitted.
+    ask : callable
+        What asks a question in a world.
+    plans : set of plans, optional
+        What is asked instead, where it is a set, or any plan (None).
+    """
+
+    policy: Any
+    worlds: Worlds
+    ask: Ask
+    plans: Any = None
+    single: bool = True
+    limits: Limits = field(default_factory=Limits)
+    count: int = WORLDS
+    questions: int = QUESTIONS
+
+    def curve(self) -> Curve | None:
+        """What was seen in all worlds, or in those that there was time for; None where there were too few."""
+        self.kappas = ladder_of(self.policy)
+        model = self.worlds.model_of(self.policy)
+        seen: list[list[bool | None]] = []
+        made, began = 0, time.perf_counter()
+        for number in range(self.count):
+            if not self._goes_on(number, began):
+                break
+            seen += self._world(model, number, self._steps_left(seen))
+            made += 1
+        if made < min(LEAST_WORLDS, self.count):
+            return None
+        answered, true = counted(self.kappas, seen)
+        return Curve(self.kappas, answered, true, len(seen), made, self.count, model.name, model.explained)
+
+    def _goes_on(self, number: int, began: float) -> bool:
+        """Whether there is time for another world, and the user has not had enough."""
+        limits = self.limits
+        if limits.on_progress is not None:
+            told = Progress(0, np.inf, 0.0, limits.seconds, refit=number + 1, refits=self.count)
+            if limits.on_progress(told) is False:
+                return False
+        each = (time.perf_counter() - began) / number if number else 0.0
+        return limits.remaining > each
+
+    def _steps_left(self, seen: list[list[bool | None]]) -> int:
+        """How many steps are worth trying: beyond one at which nearly all answers are true nothing is learnt."""
+        answered, true = counted(self.kappas, seen)
+        for i, (many, right) in enumerate(zip(answered, true, strict=True)):
+            if many >= OF_SO_MANY and right >= SURELY * many:
+                return i + 1
+        return len(self.kappas)
+
+    def _world(self, model: WorldModel, number: int, steps: int) -> list[list[bool | None]]:
+        """Ask the questions of one world, step by step."""
+        rng = np.random.default_rng(np.random.SeedSequence([base_seed(self.policy), 31, number]))
+        past = self.policy.weights_.weights(self.policy.past_inputs(), as_sparse=True)
+        history = model.drawn(drawn_rows(past, rng))
+        world = self.policy.with_outcomes(history, int(rng.integers(2**31)))
+        found: list[tuple[int, int, Any]] = []
+        asked = 0
+        for climb in self._questions(world, rng):
+            for step, kappa in enumerate(self.kappas[:steps]):
+                explanation = climb(kappa)
+                if explanation.context is None:
+                    break
+                found.append((asked, step, explanation))
+            asked += 1
+        seen: list[list[bool | None]] = [[None] * len(self.kappas) for _ in range(asked)]
+        for (question, step, _), is_true in zip(found, self._truths(model, [one[2] for one in found]), strict=True):
+            seen[question][step] = is_true
+        return seen
+
+    def _questions(self, world: Any, rng: np.random.Generator) -> Iterator[Steps]:
+        """Questions that are none already: a past context of the world, and the plan of another one or a set."""
+        made = 0
+        for _ in range(TRIES * self.questions):
+            if made == self.questions:
+                return
+            here, there = (world.X_.iloc[int(i)] for i in rng.integers(len(world.X_), size=2))
+            try:
+                instead = world.decision_in(world.schema_.row(there)).plan if self.single else self.plans
+                climb = self.ask(world, here, instead)
+            except WhenceError:
+                continue  # such as a context that cannot be explained from
+            if climb is not None:
+                made += 1
+                yield climb
+
+    def _truths(self, model: WorldModel, explanations: list[Any]) -> list[bool]:
+        """Whether each explanation is true in its world."""
+        if not explanations:
+            return []
+        policy = self.policy
+        inputs = np.array([policy.inputs_of(one.context) for one in explanations])
+        means, weights = model.mean(inputs), policy.weights_.weights(inputs, as_sparse=True)
+        truths = []
+        for i, one in enumerate(explanations):
+            rows = weights.indices[weights.indptr[i] : weights.indptr[i + 1]]
+            share = weights.data[weights.indptr[i] : weights.indptr[i + 1]]
+            outcomes = model.around(means[i], rows)
+            truths.append(excess_there(one, policy.problem, policy.risk_, outcomes, share) <= one.tolerance)
+        return truths
+
+
+def drawn_rows(weights: Any, rng: np.random.Generator) -> NDArray[np.int64]:
+    """By row of a CSR matrix of weights, a column drawn with these."""
+    heights = rng.random(weights.shape[0])
+    found = np.empty(weights.shape[0], dtype=np.int64)
+    for i, height in enumerate(heights):
+        start, end = weights.indptr[i], weights.indptr[i + 1]
+        mass = np.cumsum(weights.data[start:end])
+        found[i] = weights.indices[start + min(np.searchsorted(mass, height * mass[-1]), end - start - 1)]
+    return found
