@@ -6,9 +6,9 @@
 PYTHON_ENV := .venv/bin/python
 # The tests run in parallel processes; threads inside each would only get in each other's way.
 TEST_ENV := MPLBACKEND=Agg OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
-# The tests of a file run in one process, one after the other: what its fixtures start is started once.
-# One process more than there are cores, up to four: the tests of the page wait most of the time.
-PYTEST = $(PYTHON_ENV) -m pytest -q -n $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1) --maxprocesses 4 --dist loadfile
+# Which tests run together, and what comes first, is said in tests/conftest.py. Twice as many processes as there are cores,
+# up to four: the tests of the page wait most of the time.
+PYTEST = $(PYTHON_ENV) -m pytest -q -n $(shell expr $$(getconf _NPROCESSORS_ONLN) \* 2) --maxprocesses 4 --dist loadfile
 # From which day on the long run draws its random blocks (tests/blocks.py): days since 1970.
 DAY := $(or $(WHENCE_TEST_DAY),$(shell expr $$(date +%s) / 86400))
 

@@ -83,12 +83,6 @@ def environment_with(wheel: Path, home: Path) -> Path:
     return home
 
 
-def test_the_sdist_is_whole(tmp_path: Path) -> None:
-    """What is published as source can be compiled, and holds the paper's experiments."""
-    build(tmp_path, "--sdist")
-    assert_sdist_is_whole(tmp_path)
-
-
 @pytest.mark.long
 def test_the_wheel_works_by_itself(tmp_path: Path) -> None:
     """In an empty environment without a compiler whence comes from the wheel, typed and without tests, and runs."""
