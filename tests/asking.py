@@ -20,7 +20,7 @@ from whence.weights import InputMap, Weights
 
 __all__ = ["asking", "searching", "varied"]
 
-IN_SPACE = ("few", "plausible")
+IN_SPACE = ("few", "plausibility")
 IN_SETTINGS = tuple(one.name for one in fields(SearchSettings))
 IN_CLAIM = ("kind", *(one.name for one in fields(SetIsBest)))
 

@@ -115,7 +115,7 @@ def circle_case(seed: int) -> tuple[Question, list[Any], dict[int, float]]:
     if rng.random() < 0.25:
         plausible = Nearby(before.points_, int(before.k), float(rng.choice([0.3, 0.6, 1.0])), circles)
     space = varied(space, circles=circles)
-    return varied(question, weights=weights, space=space, plausible=plausible), rivals, circles
+    return varied(question, weights=weights, space=space, plausibility=plausible), rivals, circles
 
 
 def circle_disagreement(seed: int, engine: str = "search") -> str:

@@ -117,7 +117,7 @@ def kernel_case(seed: int) -> tuple[Question, list[Any], Any, list[Any]]:
     if rng.random() < 0.3:
         plans = [question.claim.alternative, *(rng.random(question.claim.alternative.size) for _ in range(2))]
     few = any_few(rng, question) if rng.random() < 0.4 else None
-    space = varied(question.space, relations=_related(rng, question) if rng.random() < 0.4 else None)
+    space = varied(question.space, rules=_related(rng, question) if rng.random() < 0.4 else None)
 
     def best(of: list[Any], shares: np.ndarray) -> Any:
         return min(of, key=lambda plan: risk.of(plan, shares))
@@ -191,7 +191,7 @@ def judged_by_grid(
 def kernel_disagreement(seed: int) -> str:
     """What is wrong with the answer to the question of `seed`; empty where nothing is."""
     question, rivals, metric, plans = kernel_case(seed)
-    contexts = grid_of_contexts(varied(question, space=varied(question.space, relations=None)))
+    contexts = grid_of_contexts(varied(question, space=varied(question.space, rules=None)))
     return judged_by_grid(
         question,
         explain(question) if question.claim.plans is None else explain_sets(question),

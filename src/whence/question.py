@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from typing import Any
@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 
 from whence.claims.plans import PlanBeats
-from whence.features.space import Space
+from whence.features.space import Part, Space
 from whence.settings import SearchSettings
 from whence.util.aliases import Floats, Status
 from whence.util.linear_program import check_time, until
 from whence.weights import InputMap, Weights
 
-__all__ = ["Answer", "Earlier", "Limits", "Progress", "Question", "earlier", "nearest_of", "remember"]
+__all__ = ["Answer", "Earlier", "Limits", "Progress", "Question", "combine", "earlier", "nearest_at_fees", "nearest_of", "remember"]
 
 
 @dataclass(frozen=True)
@@ -230,21 +230,97 @@ class Answer:
     note: str = ""
 
 
+class _Nearest:
+    """The nearest of the answers to several questions, and what is proved of all of them."""
+
+    def __init__(self) -> None:
+        self.best = Answer("none", None, np.inf, np.inf)
+        self.stopped: Status | None = None
+        self.bound, self.nodes, self.cuts, self.note = np.inf, 0, 0, ""
+
+    def take(self, found: Answer, fee: float = 0.0) -> bool:
+        """Take an answer whose distance counts from a fee on, and return whether it is the nearest so far."""
+        self.nodes, self.cuts = self.nodes + found.nodes, self.cuts + found.cuts
+        self.bound = min(self.bound, found.bound + fee)
+        if found.status in ("time_limit", "interrupted"):
+            self.stopped, self.note = found.status, found.note
+        nearer = found.point is not None and found.distance + fee < self.best.distance
+        if nearer:
+            self.best = replace(found, distance=found.distance + fee)
+        return nearer
+
+    def leave(self, fee: float) -> None:
+        """Leave a question out for want of time: its answers are at least the fee away."""
+        self.stopped, self.bound = self.stopped or "time_limit", min(self.bound, fee)
+
+    def answer(self) -> Answer:
+        """Return what they say together."""
+        status: Status = self.stopped or ("none" if self.best.point is None else "optimal")
+        bound, note = min(self.bound, self.best.distance), self.note if self.stopped else self.best.note
+        return replace(self.best, status=status, bound=bound, nodes=self.nodes, cuts=self.cuts, note=note)
+
+
 def nearest_of(answers: Iterable[Answer]) -> Answer:
-    """What several answers say together, where a context may answer any one of their questions."""
-    best = Answer("none", None, np.inf, np.inf)
-    stopped: Status | None = None
-    note = ""
-    bound, nodes, cuts = np.inf, 0, 0
+    """Return what several answers say together, where a context may answer any one of their questions."""
+    nearest = _Nearest()
     for one in answers:
-        nodes, cuts, bound = nodes + one.nodes, cuts + one.cuts, min(bound, one.bound)
-        if one.status in ("time_limit", "interrupted"):
-            stopped, note = one.status, one.note
-        if one.distance < best.distance:
-            best = one
-    status: Status = stopped or ("none" if best.point is None else "optimal")
-    note = note if stopped else best.note
-    return replace(best, status=status, bound=min(bound, best.distance), nodes=nodes, cuts=cuts, note=note)
+        nearest.take(one)
+    return nearest.answer()
+
+
+def nearest_at_fees(questions: Iterable[Question], search: Callable[[Question], Answer]) -> tuple[Question, Answer]:
+    """Return the nearest answer to questions that fill in different numbers, each for a fee, and which one it answers.
+
+    What is filled in may change the predictor, so that every one of them is a question of its own.
+    """
+    nearest, answered = _Nearest(), None
+    for question in questions:
+        fee = 0.0 if question.space.fee is None else float(question.space.fee.sum())
+        answered = answered or question
+        if fee >= nearest.best.distance:
+            continue
+        if question.limits.remaining <= 0:
+            nearest.leave(fee)
+        elif nearest.take(search(replace(question, space=replace(question.space, fee=None))), fee):
+            answered = question
+    assert answered is not None
+    return answered, nearest.answer()
+
+
+def combine(question: Question, parts: Sequence[Part], search: Callable[[Question], Answer]) -> Answer:
+    """Return the nearest answer in any part of a question's space, nearest parts first.
+
+    A later part has to be nearer than what was found before, with the limits that are left.
+    """
+    nearest, limits = _Nearest(), question.limits
+    for i, part in enumerate(parts):
+        best = nearest.best
+        if part.fee >= best.distance:
+            break
+        spent = limits.node_limit is not None and nearest.nodes >= limits.node_limit
+        if nearest.stopped is not None or limits.remaining <= 0 or spent:
+            nearest.leave(part.fee)
+            continue
+        beyond = question.nearer_than
+        if part.fee or best.point is not None:
+            beyond = min(beyond, best.distance) - part.fee
+        bound = min([nearest.bound, *(later.fee for later in parts[i + 1 :])])
+        left = _left_of(limits, part.fee, best.distance, bound, nearest.nodes)
+        nearest.take(search(replace(question, space=part.space, nearer_than=beyond, limits=left)), part.fee)
+    return nearest.answer()
+
+
+def _left_of(limits: Limits, fee: float, distance: float, bound: float, nodes: int) -> Limits:
+    """Return what is left of the limits after this many boxes, and tell progress as that of the whole question."""
+    tell = limits.on_progress
+
+    def told(progress: Progress) -> object:
+        assert tell is not None
+        found = min(progress.distance + fee, distance)
+        return tell(Progress(nodes + progress.nodes, found, min(progress.bound + fee, bound, found), progress.seconds))
+
+    most = None if limits.node_limit is None else max(1, limits.node_limit - nodes)
+    return replace(limits, node_limit=most, on_progress=None if tell is None else told)
 
 
 #: What may differ between the steps of a ladder: what is asked for, how hard it is tried, and what only absolute

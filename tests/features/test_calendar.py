@@ -71,7 +71,7 @@ def test_the_short_way_round(start: float, end: float, short: float) -> None:
     schema = wh.Schema({"hour": wh.Cyclic(24)}).fit(X)
     assert distance(schema, {"hour": start}, {"hour": end}) == pytest.approx(short / 12)
     space = schema.space(schema.row({"hour": start}))
-    for part in space.parts:
+    for part in space.parts():
         inside = schema.encode(X)
         inside = inside[(inside[:, 0] >= part.space.lower[0]) & (inside[:, 0] <= part.space.upper[0])]
         assert len(inside)

@@ -66,7 +66,7 @@ def test_the_nearest_usual_context(block: int) -> None:
         if seed % 3 == 0 and question.claim.kind == "relative":
             question = varied(question, margin=(0.0, 0.05))
             rivals = [question.claim.rival_decision]
-        usual = varied(question, plausible=near(question, SHARES[seed % len(SHARES)]))
+        usual = varied(question, plausibility=near(question, SHARES[seed % len(SHARES)]))
         answer = explain(usual)
         expected = nearest_by_vertices(usual, rivals)
         assert_distance(answer, expected, question.settings.separation)
@@ -92,7 +92,7 @@ def test_the_nearest_context_by_so_many_standard_errors(block: int) -> None:
             question = varied(question, margin=(0.1, 0.0))
             rivals = [question.claim.rival_decision]
         if seed % 5 == 0:
-            question = varied(question, plausible=near(question, 0.3))
+            question = varied(question, plausibility=near(question, 0.3))
         answer = explain(question)
         assert_distance(answer, nearest_by_vertices(question, rivals), question.settings.separation)
         if question.claim.kind == "relative":
@@ -140,7 +140,7 @@ def test_the_integer_program_agrees(block: int) -> None:
         question, _ = random_case(seed, most=7)
         question = varied(question, kind="relative", separation=1e-3)
         if seed % 3:
-            question = varied(question, plausible=near(question, SHARES[seed % len(SHARES)]))
+            question = varied(question, plausibility=near(question, SHARES[seed % len(SHARES)]))
         if seed % 2 or seed % 3 == 0:
             question = varied(question, margin=(0.0, 0.05))
         one, other = explain(question), IntegerProgram().answer(question)
@@ -152,7 +152,7 @@ def test_the_integer_program_agrees(block: int) -> None:
 def test_absolute_questions_agree(seed: int) -> None:
     """Both engines, where the alternative must be the best plan in a usual context."""
     question, _ = random_case(70_000 + seed, most=7)
-    question = varied(question, kind="absolute", separation=1e-3, plausible=near(question, 0.4))
+    question = varied(question, kind="absolute", separation=1e-3, plausibility=near(question, 0.4))
     assert explain(question).distance == pytest.approx(IntegerProgram().answer(question).distance, abs=1e-6)
 
 
@@ -162,7 +162,7 @@ def test_more_is_never_nearer(seed: int) -> None:
     question, _ = random_case(80_000 + seed, most=20, shape=("ccc", "cckd", "cccc")[seed % 3])
     question = varied(question, kind="relative")
     ways = (
-        [varied(question, plausible=near(question, share)) for share in SHARES],
+        [varied(question, plausibility=near(question, share)) for share in SHARES],
         [varied(question, confidence=kappa) for kappa in (0.0, 0.5, 1.0, 2.0, 4.0)],
         [varied(question, margin=(0.0, amount)) for amount in (0.0, 0.05, 0.1, 0.2)],
     )
@@ -176,7 +176,7 @@ def test_a_wide_radius_changes_nothing(seed: int) -> None:
     """Bit for bit: every context is within the radius, or no standard errors are asked for."""
     question, _ = random_case(90_000 + seed, most=30, shape="cckd")
     points, k = question.weights.points_, int(question.weights.k)
-    plain, wide = explain(question), explain(varied(question, plausible=Nearby(points, k, 1e6), confidence=0.0))
+    plain, wide = explain(question), explain(varied(question, plausibility=Nearby(points, k, 1e6), confidence=0.0))
     assert plain.nodes == wide.nodes
     assert plain.distance == wide.distance
     assert (plain.point is None and wide.point is None) or np.array_equal(plain.point, wide.point)
@@ -186,7 +186,7 @@ def test_a_wide_radius_changes_nothing(seed: int) -> None:
 def test_threads_agree(seed: int) -> None:
     """One thread and two find the same distance."""
     question, _ = random_case(95_000 + seed, most=40, shape="cccd")
-    question = varied(question, risk=Expectation(), kind="relative", confidence=0.5, plausible=near(question, 0.3))
+    question = varied(question, risk=Expectation(), kind="relative", confidence=0.5, plausibility=near(question, 0.3))
     one, two = explain(question), explain(varied(question, threads=2))
     assert one.status == two.status
     assert one.distance == pytest.approx(two.distance, abs=1e-9)

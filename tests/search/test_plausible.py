@@ -64,7 +64,7 @@ def test_the_nearest_plausible_cell(block: int) -> None:
             kappa = (0.0, 0.0, 1.0, 3.0)[(seed + i) % 4]
             score = least_score(forest, case, (0.1, 0.5, 0.9)[i % 3])
             over = np.where(forest.score_samples(at.points) >= score, excess(question, at, kappa), np.inf)
-            answer = explain(varied(question, confidence=kappa, plausible=Isolation(forest, score)))
+            answer = explain(varied(question, confidence=kappa, plausibility=Isolation(forest, score)))
             assert_nearest(question, answer, at, over)
             farther += answer.distance > explain(varied(question, confidence=kappa)).distance
     assert looked >= SEEDS
@@ -79,11 +79,11 @@ def test_more_plausible_is_never_nearer(block: int) -> None:
             question = varied(case.question(), kind="relative")
             forest = isolation(seed, case)
             before = explain(question).distance
-            assert explain(varied(question, plausible=Isolation(forest, -1 + 1e-12))).distance == pytest.approx(
+            assert explain(varied(question, plausibility=Isolation(forest, -1 + 1e-12))).distance == pytest.approx(
                 before, abs=1e-12
             )
             for share in (0.0, 0.3, 0.6, 1.0):
-                answer = explain(varied(question, plausible=Isolation(forest, least_score(forest, case, share))))
+                answer = explain(varied(question, plausibility=Isolation(forest, least_score(forest, case, share))))
                 assert answer.distance >= before - 1e-12
                 before = answer.distance
 
@@ -106,7 +106,7 @@ def test_absolute_questions(block: int, eager: bool) -> None:
             against = np.max([excess(question, at, 0.0, plan) for plan in costs], axis=0)
             score = least_score(forest, case, 0.4)
             over = np.where(forest.score_samples(at.points) >= score, against, np.inf)
-            answer = explain(varied(question, plausible=Isolation(forest, score)))
+            answer = explain(varied(question, plausibility=Isolation(forest, score)))
             hair = 1e-10 * float(np.abs(costs).max())
             maybe, surely = nearest_between(at.distance, over, question.claim.tau, hair)
             assert maybe - 1e-9 <= answer.distance <= surely + 1e-9
@@ -119,6 +119,6 @@ def test_several_threads_give_the_same_answer() -> None:
         for case in cases(seed, 1):
             question = varied(case.question(), kind="relative")
             how = Isolation(isolation(seed, case), -0.6)
-            one = explain(varied(question, confidence=1.0, plausible=how))
-            two = explain(varied(varied(question, threads=2), confidence=1.0, plausible=how))
+            one = explain(varied(question, confidence=1.0, plausibility=how))
+            two = explain(varied(varied(question, threads=2), confidence=1.0, plausibility=how))
             assert one.distance == pytest.approx(two.distance, abs=1e-12)

@@ -54,7 +54,7 @@ def test_confident_and_plausible_sets(block: int) -> None:
             if share is not None:
                 score = least_score(forest, case, share)
                 over = np.where(forest.score_samples(at.points) >= score, over, np.inf)
-                asked = varied(asked, plausible=Isolation(forest, score))
+                asked = varied(asked, plausibility=Isolation(forest, score))
             answer = explain(varied(asked, confidence=kappa))
             assert_nearest(question, answer, at, over)
             looked, found = looked + 1, found + (answer.point is not None)

@@ -21,7 +21,7 @@ from whence.features import Schema
 from whence.features.space import Few, Space
 from whence.problems.base import DecisionProblem, Routes, Stock
 from whence.problems.plan_sets import AnyPlan, PlanSet, set_from_plain
-from whence.question import Answer, Limits, Question
+from whence.question import Answer, Limits, Question, nearest_at_fees
 from whence.risk import CVaR, Expectation, Risk
 from whence.settings import SearchSettings
 from whence.util.aliases import Floats, Status
@@ -44,7 +44,6 @@ __all__ = [
     "check_feasible",
     "few_of",
     "filled_question",
-    "merged",
     "named",
     "nearest_filled",
     "question_about",
@@ -501,35 +500,4 @@ def nearest_filled(
             if few is None or few.filling(_numbers(policy, question, filled)) is not None:
                 yield filled_question(policy, request, initial, question, filled, restricted)
 
-    return merged(asked(), search)
-
-
-def merged(questions: Iterator[Question], search: Callable[[Question], Answer]) -> tuple[Question, Answer]:
-    """The nearest of the answers to several questions, with what is proved of all of them."""
-    best: tuple[Question, Answer] | None = None
-    stopped: Status | None = None
-    bound, nodes, cuts = np.inf, 0, 0
-    for question in questions:
-        fee = 0.0 if question.space.fee is None else float(question.space.fee.sum())
-        if best is not None and best[1].distance <= fee:
-            continue
-        if question.limits.remaining <= 0:
-            stopped, bound = stopped or "time_limit", min(bound, fee)
-            continue
-        found = search(replace(question, space=_without_fee(question.space)))
-        nodes, cuts = nodes + found.nodes, cuts + found.cuts
-        found = replace(found, distance=found.distance + fee, bound=found.bound + fee)
-        if found.status in ("time_limit", "interrupted"):
-            stopped = found.status
-        bound = min(bound, found.bound)
-        if best is None or found.distance < best[1].distance:
-            best = question, found
-    assert best is not None
-    question, answer = best
-    status: Status = stopped or ("none" if answer.point is None else "optimal")
-    least = min(bound, answer.distance)
-    return question, replace(answer, status=status, bound=least, nodes=nodes, cuts=cuts)
-
-
-def _without_fee(space: Space) -> Space:
-    return space if space.fee is None else replace(space, fee=None)
+    return nearest_at_fees(asked(), search)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
@@ -27,13 +27,11 @@ Refusal = Literal["outside", "less usual", "more changes"]
 class Part(NamedTuple):
     """Contexts on one side of the farthest point of every circle, seen from a start of their own.
 
-    Their distance is a `fee`, that of the part's start, and what they are away from there; `changed` are the features,
-    by the numbers of ``Space.feature``, that differ from the true start in all of them.
+    Their distance is a `fee`, that of the part's start, and what they are away from there.
     """
 
     space: Space
     fee: float
-    changed: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -132,9 +130,19 @@ class Space:
         away: Floats = along * self.weight[j]
         return away
 
-    @cached_property
-    def parts(self) -> list[Part]:
-        """This space in parts without circles, the one around the start first: in each, distances grow as on a line."""
+    def parts(self, one_axis: bool = False) -> list[Part]:
+        """Return parts of this space without circles, the one around the start first: each of them is a line.
+
+        With `one_axis`, a limit on changes is one on axes: in every part, a feature of several axes, such as a date,
+        stays as it is or is counted as changed.
+        """
+        found = self._lines() if self.circles else [Part(self, 0.0)]
+        if one_axis and self.few is not None and self.several:
+            found = [Part(space, part.fee) for part in found for space in part.space._counted()]
+        return found
+
+    def _lines(self) -> list[Part]:
+        """Return the parts on either side of every circle, nearest first; going round is a change."""
         around = [j for j in self.circles if self.lower[j] < self.upper[j] or self.start[j] != self.lower[j]]
         found = []
         for ways in product(*(self._ways(j) for j in around)):
@@ -148,11 +156,44 @@ class Space:
                     changed.append(int(self.feature[j]))
                     if initial is not None:
                         initial[j] = np.nan
-            line = replace(
-                self, start=start, lower=lower, upper=upper, levels=tuple(levels), initial=initial, circles={}
-            )
-            found.append(Part(line, fee, tuple(changed)))
+            few = None if self.few is None else self.few.filling(set(changed))
+            if few is not None or self.few is None:
+                ends: dict[str, Any] = {
+                    "start": start,
+                    "lower": lower,
+                    "upper": upper,
+                    "levels": tuple(levels),
+                    "initial": initial,
+                }
+                found.append(Part(replace(self, **ends, circles={}, few=few), fee))
         return sorted(found, key=lambda part: part.fee)
+
+    def _counted(self) -> Iterator[Space]:
+        """Yield the space with every feature of several axes held, or counted as changed."""
+        few = self.few
+        assert few is not None
+        several = self.several
+        for changed in product((False, True), repeat=len(several)):
+            left = few.filling({f for f, does in zip(several, changed, strict=True) if does})
+            if left is not None:
+                yield replace(self._held([f for f, does in zip(several, changed, strict=True) if not does]), few=left)
+
+    @property
+    def several(self) -> list[int]:
+        """Return the features, by the numbers of `feature`, that are several axes and count; a category is one."""
+        free = frozenset() if self.few is None else self.few.free
+        axis = np.where(self.group >= 0, self.group + self.start.size, np.arange(self.start.size))
+        every = np.unique(self.feature).tolist()
+        return [f for f in every if f not in free and np.unique(axis[self.feature == f]).size > 1]
+
+    def _held(self, features: list[int]) -> Space:
+        """Return the space in which these features stay as they are."""
+        held = np.isin(self.feature, features)
+        levels = tuple(
+            self.start[j : j + 1] if held[j] and levels is not None else levels for j, levels in enumerate(self.levels)
+        )
+        lower, upper = np.where(held, self.start, self.lower), np.where(held, self.start, self.upper)
+        return replace(self, lower=lower, upper=upper, levels=levels) if features else self
 
     def _ways(self, j: int) -> list[tuple[float, float, float, Floats | None]]:
         """Start, ends and levels of a circle on the near side of its start, and of what is reached by going round."""

@@ -14,13 +14,13 @@ from whence.certificate.verify import Verification
 from whence.claims.forecasts import ForecastBetween
 from whence.errors import InputError, InternalError
 from whence.explain.ask import SearchRequest
-from whence.explain.build_question import merged, sets_to_fill
+from whence.explain.build_question import sets_to_fill
 from whence.features import Schema
 from whence.features.relations import relation_texts
 from whence.features.space import Few, Refusal, Space
 from whence.forecasts.sources import Sums
 from whence.models.base import Link
-from whence.question import Answer, Limits, Question
+from whence.question import Answer, Limits, Question, nearest_at_fees
 from whence.questions.result import CHANGED, intact_of
 from whence.report import forecast_pages as words
 from whence.report.document import scalar
@@ -390,7 +390,7 @@ def explain(ensemble: Forecaster, request: CrossingRequest) -> Crossing:
                 trees = ensemble.summed(row)
                 yield question_in(room, trees, limits)
 
-        question, answer = merged(questions(), ensemble.answer)
+        question, answer = nearest_at_fees(questions(), ensemble.answer)
         return _completed(ensemble, question, answer, draft)
 
     found = answered(True, limits)

@@ -16,9 +16,8 @@ from whence.models import FittedTrees
 from whence.models.base import Forecast, Link
 from whence.models.lines import NEARLY, FittedLine, Line, typed_like
 from whence.models.tree_arrays import Layout
-from whence.question import Answer, Question
+from whence.question import Answer, Question, combine
 from whence.search.forecast_search import SummedTrees, crossing
-from whence.search.search_engine import nearest_way_round
 from whence.util.aliases import Floats
 from whence.weights.forecasters import LinearForecaster
 
@@ -160,9 +159,7 @@ class AskedTrees(AskedForecast):
         return np.concatenate([tree.threshold[tree.feature == column] for tree in self.laid().trees])
 
     def answer(self, question: Question) -> Answer:
-        if question.space.circles:
-            return nearest_way_round(question, crossing)
-        return crossing(question)
+        return combine(question, question.space.parts(), crossing) if question.space.circles else crossing(question)
 
     def predicted(self, table: pd.DataFrame) -> Floats:
         return self.read.predicted(self.layout.model_rows(self.schema.levels_shown(table)), self.label)
