@@ -23,7 +23,18 @@ from whence.util.aliases import Floats, Status
 from whence.util.linear_program import check_time, until
 from whence.weights import InputMap, Weights
 
-__all__ = ["Answer", "Earlier", "Limits", "Progress", "Question", "combine", "earlier", "nearest_at_fees", "nearest_of", "remember"]
+__all__ = [
+    "Answer",
+    "Earlier",
+    "Limits",
+    "Progress",
+    "Question",
+    "combine",
+    "earlier",
+    "nearest_at_fees",
+    "nearest_of",
+    "remember",
+]
 
 
 @dataclass(frozen=True)

@@ -64,7 +64,7 @@ def test_the_nearest_of_all_cells(block: int) -> None:
         if forest is not None:
             score = least_score(forest, case, 0.3)
             over = np.where(forest.score_samples(at.points) >= score, over, np.inf)
-            asked["plausible"] = Isolation(forest, score)
+            asked["plausibility"] = Isolation(forest, score)
         answer = explain(varied(question, **asked, few=few))
         assert_nearest(question, answer, at, over)
         farther += answer.distance > explain(varied(question, **asked)).distance
