@@ -106,7 +106,7 @@ def _choices(question: Question) -> tuple[list[int], Iterator[Floats]]:
             point = space.start.copy()
             for (where, _), values in zip(parts, combination, strict=True):
                 point[where] = values
-            if space.contains(point):
+            if space.allows(point).all() and (space.rules is None or space.rules.keeps(point)):
                 yield point
 
     return free, fill()
