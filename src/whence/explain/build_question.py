@@ -24,7 +24,7 @@ from whence.problems.plan_sets import AnyPlan, PlanSet, set_from_plain
 from whence.question import Answer, Limits, Question, nearest_at_fees
 from whence.risk import CVaR, Expectation, Risk
 from whence.settings import SearchSettings
-from whence.util.aliases import Floats, Status
+from whence.util.aliases import Floats
 from whence.util.json import to_plain
 from whence.util.linear_program import check_time
 from whence.weights.base import Weights
