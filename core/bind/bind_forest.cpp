@@ -34,13 +34,6 @@ namespace whence {
 namespace {
 
 using namespace arrays;
-using Integers = VectorOf<std::int32_t>;
-
-// A property that is a new array: nanobind would otherwise tie it to its object.
-template <class T>
-nb::object array_of(const std::vector<T>& numbers) {
-    return nb::cast(to_numpy(numbers.data(), numbers.size()));
-}
 
 // Cells that come from Python, one a column, within the grid.
 Cells cells_of(const Grid& grid, const Integers& cells) {
@@ -67,8 +60,7 @@ void bind_grid(nb::module_& m) {
                Integers right, Integers root) {
                 new (self) Grid(copied(face_start), copied(cut), nodes_of(column, split, left, right), copied(root));
             },
-            "face_start"_a.noconvert(), "cut"_a.noconvert(), "column"_a.noconvert(), "split"_a.noconvert(),
-            "left"_a.noconvert(), "right"_a.noconvert(), "root"_a.noconvert())
+            "face_start"_array, "cut"_array, "column"_array, "split"_array, "left"_array, "right"_array, "root"_array)
         .def("lay_paths", &Grid::lay_paths, "nodes"_a, nb::call_guard<nb::gil_scoped_release>(),
              "Lay out the paths of the next trees with at least so many nodes; True once all are laid out.")
         .def_prop_ro("columns", &Grid::columns)
@@ -101,7 +93,7 @@ void bind_grid(nb::module_& m) {
                 grid.leaves_at(cells_of(grid, cells), leaves);
                 return array_of(leaves);
             },
-            "cells"_a.noconvert(), "Leaf of every tree at a cell.")
+            "cells"_array, "Leaf of every tree at a cell.")
         .def(
             "cells_alike",
             [](const Grid& grid, Integers cells) {
@@ -109,7 +101,7 @@ void bind_grid(nb::module_& m) {
                 grid.cells_alike(cells_of(grid, cells), low, high);
                 return nb::make_tuple(array_of(low), array_of(high));
             },
-            "cells"_a.noconvert(), "First and last cell of every column in which all trees have the leaf of this cell.")
+            "cells"_array, "First and last cell of every column in which all trees have the leaf of this cell.")
         .def(
             "path",
             [](const Grid& grid, std::int32_t leaf) {
@@ -164,8 +156,8 @@ void bind_located(nb::module_& m) {
                VectorOf<bool> discrete, Ints level_start, Vector level) {
                 new (self) Located(grid, limits_of(grid, below, beyond, limits, group, discrete, level_start, level));
             },
-            "grid"_a, "below"_a.noconvert(), "beyond"_a.noconvert(), "limits"_a.noconvert(), "group"_a.noconvert(),
-            "discrete"_a.noconvert(), "level_start"_a.noconvert(), "level"_a.noconvert(), nb::keep_alive<1, 2>())
+            "grid"_a, "below"_array, "beyond"_array, "limits"_array, "group"_array, "discrete"_array,
+            "level_start"_array, "level"_array, nb::keep_alive<1, 2>())
         .def(
             "part",
             [](const Located& located, Integers low, Integers high, Integers start, std::int32_t column) {
@@ -174,20 +166,11 @@ void bind_located(nb::module_& m) {
                 require(column >= 0 && column < grid.columns(), "'column' must be one of the grid's.");
                 return new Located(located, first, last, cells_of(grid, start), column);
             },
-            "low"_a.noconvert(), "high"_a.noconvert(), "start"_a.noconvert(), "column"_a, nb::keep_alive<0, 1>(),
-            nb::rv_policy::take_ownership,
+            "low"_array, "high"_array, "start"_array, "column"_a, nb::keep_alive<0, 1>(), nb::rv_policy::take_ownership,
             "Some of the cells, their distance counted in cells of one column, of ``ONE_CELL`` each.")
-        .def(
-            "set_distances",
-            [](Located& located, std::int32_t column, const Vector& distances) {
-                require(column >= 0 && column < located.grid().columns(), "'column' must be one of the grid's.");
-                require_finite(distances, "distances");
-                located.set_distances(column, view(distances));
-            },
-            "column"_a, "distances"_a.noconvert(), "Set the distances of a column's cells, which grow from the start.")
         .def_prop_ro_static("ONE_CELL", [](nb::handle) { return Located::kOneCell; })
-        .def_prop_ro("distance", [](const Located& located) { return array_of(located.distances()); })
-        .def_prop_ro("value", [](const Located& located) { return array_of(located.values()); })
+        .def_prop_ro("distance", as_array(&Located::distances))
+        .def_prop_ro("value", as_array(&Located::values))
         .def_prop_ro("start", column(&Column::start))
         .def_prop_ro("first", column(&Column::first))
         .def_prop_ro("last", column(&Column::last))
@@ -200,10 +183,14 @@ void bind_located(nb::module_& m) {
         });
 }
 
-void require_entry(const TailCriterion& criterion, std::int32_t plan, std::int32_t leaf, std::int32_t eta) {
-    require(plan >= 0 && plan <= criterion.rivals(), "'plan' must be one of the criterion's.");
-    require(leaf >= 0 && leaf < criterion.leaves(), "'leaf' must be one of the grid's.");
-    require(eta >= 0 && eta < criterion.plan(plan).etas(), "'eta' must be one of the plan's.");
+// An entry of the table of a plan.
+auto entry(double (TailTable::*of)(std::int32_t, std::int32_t) const) {
+    return [of](const TailCriterion& criterion, std::int32_t plan, std::int32_t leaf, std::int32_t eta) {
+        require(plan >= 0 && plan <= criterion.rivals(), "'plan' must be one of the criterion's.");
+        require(leaf >= 0 && leaf < criterion.leaves(), "'leaf' must be one of the grid's.");
+        require(eta >= 0 && eta < criterion.plan(plan).etas(), "'eta' must be one of the plan's.");
+        return (criterion.plan(plan).*of)(leaf, eta);
+    };
 }
 
 // What the samples of a leaf count for: one number per sample, or None where all count alike.
@@ -222,13 +209,17 @@ LeafSamples samples_of(const Integers& samples, const Ints& first, const Ints& s
     if (!mass) return found;
     for (std::size_t i = 0; i < mass->size(); ++i)
         require((*mass)(i) >= 0.0 && std::isfinite((*mass)(i)), "'mass' must hold numbers of at least 0.");
-    for (std::size_t i = 0; i < samples.size(); ++i)
-        require(samples(i) >= 0 && static_cast<std::size_t>(samples(i)) < mass->size(),
-                "'mass' must hold one number a sample.");
+    require_below(samples, mass->size(), "'mass' must hold one number a sample.");
     found.mass = view(*mass);
     for (std::size_t i = 0; i < first.size(); ++i)
         require(found.total(static_cast<std::int32_t>(i)) > 0.0, "Every leaf must have samples that count.");
     return found;
+}
+
+template <class Confident>
+void with_kappa(Confident* self, std::int32_t leaves, double kappa) {
+    steepness(kappa, 2);  // which refuses it
+    new (self) Confident(leaves, kappa);
 }
 
 void bind_criteria(nb::module_& m) {
@@ -242,12 +233,11 @@ void bind_criteria(nb::module_& m) {
             "excess",
             [](const Criterion& criterion, Integers leaves) {
                 require(criterion.rivals() > 0, "There must be a rival.");
-                for (std::size_t t = 0; t < leaves.size(); ++t)
-                    require(leaves(t) >= 0 && leaves(t) < criterion.leaves(), "'leaves' must be those of the grid.");
+                require_below(leaves, criterion.leaves(), "'leaves' must be those of the grid.");
                 std::vector<std::int32_t> levels(criterion.rivals());
                 return criterion.excess(view(leaves), {0, criterion.etas() - 1}, levels);
             },
-            "leaves"_a.noconvert(), "The criterion where every tree has one of these leaves.");
+            "leaves"_array, "The criterion where every tree has one of these leaves.");
     nb::class_<MeanCriterion, Criterion>(m, "MeanCriterion", "Expected cost.")
         .def(nb::init<std::int32_t>(), "leaves"_a)
         .def(
@@ -256,37 +246,28 @@ void bind_criteria(nb::module_& m) {
                 require_finite(means, "means");
                 criterion.add_rival(copied(means));
             },
-            "means"_a.noconvert());
+            "means"_array);
     nb::class_<ConfidentMeanCriterion, MeanCriterion>(
         m, "ConfidentMeanCriterion", "Expected cost: the mean difference plus kappa standard errors over the trees.")
-        .def(
-            "__init__",
-            [](ConfidentMeanCriterion* self, std::int32_t leaves, double kappa) {
-                steepness(kappa, 2);
-                new (self) ConfidentMeanCriterion(leaves, kappa);
-            },
-            "leaves"_a, "kappa"_a);
+        .def("__init__", &with_kappa<ConfidentMeanCriterion>, "leaves"_a, "kappa"_a);
     nb::class_<CurveCriterion, MeanCriterion>(
         m, "CurveCriterion", "Costs that follow forecasts: a curve for every outcome, by what the leaves add up to.")
         .def(
             "__init__",
             [](CurveCriterion* self, Matrix adds, Vector offsets) {
                 require(adds.shape(1) == offsets.size(), "'adds' must have a column for each of the 'offsets'.");
-                require_finite(adds, "adds");
-                require_finite(offsets, "offsets");
+                require_finite(adds, "adds", offsets, "offsets");
                 new (self) CurveCriterion(copied(adds), copied(offsets));
             },
-            "adds"_a.noconvert(), "offsets"_a.noconvert())
+            "adds"_array, "offsets"_array)
         .def(
             "add_curves",
             [](CurveCriterion& criterion, Ints first, Vector at, Vector value, Vector slopes) {
                 const std::size_t count = criterion.outcomes();
-                require_size(first, count + 1, "first");
-                require_size(value, at.size(), "value");
-                require_size(slopes, 2 * count, "slopes");
-                require_finite(at, "at");
-                require_finite(value, "value");
-                require_finite(slopes, "slopes");
+                require_sizes(count + 1, first, "first");
+                require_sizes(at.size(), value, "value");
+                require_sizes(2 * count, slopes, "slopes");
+                require_finite(at, "at", value, "value", slopes, "slopes");
                 std::vector<BrokenLine> curves;
                 for (std::size_t k = 0; k < count; ++k) {
                     const auto end = static_cast<std::int64_t>(at.size());
@@ -299,63 +280,37 @@ void bind_criteria(nb::module_& m) {
                 }
                 criterion.add_curves(std::move(curves));
             },
-            "first"_a.noconvert(), "at"_a.noconvert(), "value"_a.noconvert(), "slopes"_a.noconvert(),
+            "first"_array, "at"_array, "value"_array, "slopes"_array,
             "One more rival: corners and values of a curve for each outcome, and its slopes before and after them.");
     nb::class_<MeanBreach, MeanCriterion>(m, "MeanBreach", "Where expected cost with confidence is broken.")
-        .def(
-            "__init__",
-            [](MeanBreach* self, std::int32_t leaves, double kappa) {
-                steepness(kappa, 2);
-                new (self) MeanBreach(leaves, kappa);
-            },
-            "leaves"_a, "kappa"_a);
+        .def("__init__", &with_kappa<MeanBreach>, "leaves"_a, "kappa"_a);
     nb::class_<TailCriterion, Criterion>(m, "TailCriterion", "CVaR.")
         .def(
             "__init__",
             [](TailCriterion* self, Integers samples, Ints first, Ints size, double tail, std::int32_t trees,
-               double whole, const Mass& mass) {
-                LeafSamples leaves = samples_of(samples, first, size, tail, trees, mass);
-                require(std::isfinite(whole) && whole >= 0.0, "'whole' must be finite and at least 0.");
-                require(whole == 0.0 || leaves.mass.empty(), "'whole' and 'mass' do not go together.");
-                leaves.whole = whole;
-                new (self) TailCriterion(leaves, tail, trees);
+               const Mass& mass) {
+                new (self) TailCriterion(samples_of(samples, first, size, tail, trees, mass), tail, trees);
             },
-            "samples"_a.noconvert(), "first"_a.noconvert(), "size"_a.noconvert(), "tail"_a, "trees"_a, "whole"_a = 0.0,
-            "mass"_a.noconvert() = nb::none(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(),
-            nb::keep_alive<1, 8>())
+            "samples"_array, "first"_array, "size"_array, "tail"_a, "trees"_a, "mass"_array = nb::none(),
+            nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(), nb::keep_alive<1, 7>())
         .def(
             "add_plan",
             [](TailCriterion& criterion, Vector etas, Integers rank, bool kept) {
                 require_finite(etas, "etas");
                 criterion.add_plan(copied(etas), copied(rank), kept);
             },
-            "etas"_a.noconvert(), "rank"_a.noconvert(), "kept"_a)
+            "etas"_array, "rank"_array, "kept"_a)
         .def("share_plan", &TailCriterion::share_plan, "other"_a, "plan"_a, nb::keep_alive<1, 2>(),
              "One more plan, of which another criterion about the same samples has the table.")
-        .def(
-            "value",
-            [](const TailCriterion& criterion, std::int32_t plan, std::int32_t leaf, std::int32_t eta) {
-                require_entry(criterion, plan, leaf, eta);
-                return criterion.plan(plan).value(leaf, eta);
-            },
-            "plan"_a, "leaf"_a, "eta"_a, "(eta + mean excess over eta / tail) / trees.")
-        .def(
-            "share_above",
-            [](const TailCriterion& criterion, std::int32_t plan, std::int32_t leaf, std::int32_t eta) {
-                require_entry(criterion, plan, leaf, eta);
-                return criterion.plan(plan).share_above(leaf, eta);
-            },
-            "plan"_a, "leaf"_a, "eta"_a, "Share of the leaf's samples that cost more than an eta.")
+        .def("value", entry(&TailTable::value), "plan"_a, "leaf"_a, "eta"_a,
+             "(eta + mean excess over eta / tail) / trees.")
+        .def("share_above", entry(&TailTable::share_above), "plan"_a, "leaf"_a, "eta"_a,
+             "Share of the leaf's samples that cost more than an eta.")
         .def_prop_ro("all_etas", &TailCriterion::all_etas, "Thresholds of all plans together.");
     nb::class_<ConfidentTailCriterion, TailCriterion>(
         m, "ConfidentTailCriterion",
         "CVaR: the difference plus kappa standard errors over the trees, with the plans of another criterion.")
-        .def(
-            "__init__",
-            [](ConfidentTailCriterion* self, const TailCriterion& plain, double kappa) {
-                new (self) ConfidentTailCriterion(plain, kappa);
-            },
-            "plain"_a, "kappa"_a, nb::keep_alive<1, 2>());
+        .def(nb::init<const TailCriterion&, double>(), "plain"_a, "kappa"_a, nb::keep_alive<1, 2>());
     nb::class_<TailBreach, TailCriterion>(m, "TailBreach",
                                           "Where CVaR with confidence is broken; the rival comes first.")
         .def(
@@ -364,9 +319,8 @@ void bind_criteria(nb::module_& m) {
                const Mass& mass) {
                 new (self) TailBreach(samples_of(samples, first, size, tail, trees, mass), tail, trees, kappa);
             },
-            "samples"_a.noconvert(), "first"_a.noconvert(), "size"_a.noconvert(), "tail"_a, "trees"_a, "kappa"_a,
-            "mass"_a.noconvert() = nb::none(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(),
-            nb::keep_alive<1, 8>());
+            "samples"_array, "first"_array, "size"_array, "tail"_a, "trees"_a, "kappa"_a, "mass"_array = nb::none(),
+            nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(), nb::keep_alive<1, 8>());
 }
 
 // What each leaf says about a plan under every threshold eta.
@@ -374,10 +328,8 @@ TailTable table_of(const LeafSamples& samples, const Vector& etas, const Integer
                    std::int32_t trees) {
     require(etas.size() > 0, "'etas' must not be empty.");
     require_finite(etas, "etas");
-    for (std::size_t i = 0; i < rank.size(); ++i)
-        require(rank(i) >= 0 && static_cast<std::size_t>(rank(i)) < etas.size(), "'rank' must be about the etas.");
-    for (const std::int32_t sample : samples.samples)
-        require(sample >= 0 && static_cast<std::size_t>(sample) < rank.size(), "'rank' must hold one number a sample.");
+    require_below(rank, etas.size(), "'rank' must be about the etas.");
+    require_below(samples.samples, rank.size(), "'rank' must hold one number a sample.");
     return TailTable(samples, copied(etas), copied(rank), tail, trees, false);
 }
 
@@ -387,70 +339,62 @@ void require_alive(const PlanList& list, const Integers& alive) {
                 "'alive' must be leaves in their order.");
 }
 
-// Where the leaves of each tree begin, and the end.
-std::vector<std::int32_t> tree_starts(const Tolls& tolls, const Integers& leaves, const Ints& first) {
-    require_size(first, tolls.trees() + 1, "first");
-    for (std::size_t i = 0; i < leaves.size(); ++i)
-        require(leaves(i) >= 0 && leaves(i) < tolls.routes().leaves(), "'leaves' must be those of the routes.");
-    std::vector<std::int32_t> from;
-    for (std::size_t t = 0; t < first.size(); ++t) {
-        require(first(t) >= (t == 0 ? 0 : first(t - 1)) && static_cast<std::size_t>(first(t)) <= leaves.size(),
-                "'first' must be where the leaves of each tree begin.");
-        from.push_back(static_cast<std::int32_t>(first(t)));
-    }
-    return from;
+// Add plans, one a row.
+auto add_rows(void (PlanList::*add)(std::span<const double>)) {
+    return [add](PlanList& list, const Matrix& rows) {
+        require(rows.shape(1) == static_cast<std::size_t>(list.leaves()), "'rows' must have one number a leaf.");
+        require_finite(rows, "rows");
+        for (std::size_t i = 0; i < rows.shape(0); ++i)
+            (list.*add)(view(rows).subspan(i * rows.shape(1), rows.shape(1)));
+    };
+}
+
+// The leaves of every tree, which begin at `first`, and what the rival costs there.
+LeafSlots slots_of(const Tolls& tolls, const Integers& leaves, const Ints& first, const Vector& rival) {
+    require_sizes(tolls.trees() + 1, first, "first");
+    require_sizes(leaves.size(), rival, "rival");
+    require_below(leaves, tolls.routes().leaves(), "'leaves' must be those of the routes.");
+    require_below(first, leaves.size() + 1, "'first' must be where the leaves of each tree begin.");
+    require(std::ranges::is_sorted(view(first)), "'first' must be where the leaves of each tree begin.");
+    const std::vector<std::int32_t> from(first.data(), first.data() + first.size());
+    LeafSlots slots({view(leaves), from, view(rival)});
+    require(slots.whole(), "Every tree must have a leaf.");
+    return slots;
 }
 
 void bind_plan_sets(nb::module_& m) {
     nb::class_<PlanList, Criterion>(m, "PlanList", "Some plan of a list must not cost more than the best rival.")
         .def(nb::init<std::int32_t>(), "leaves"_a)
-        .def(
-            "add_plans",
-            [](PlanList& list, Matrix rows) {
-                require(rows.shape(1) == static_cast<std::size_t>(list.leaves()),
-                        "'rows' must have one number a leaf.");
-                require_finite(rows, "rows");
-                for (std::size_t i = 0; i < rows.shape(0); ++i)
-                    list.add_plan({rows.data() + i * rows.shape(1), rows.shape(1)});
-            },
-            "rows"_a.noconvert(), "What each leaf adds to the cost of plans of the set, one row a plan.")
-        .def(
-            "add_rivals",
-            [](PlanList& list, Matrix rows) {
-                require(rows.shape(1) == static_cast<std::size_t>(list.leaves()),
-                        "'rows' must have one number a leaf.");
-                require_finite(rows, "rows");
-                for (std::size_t i = 0; i < rows.shape(0); ++i)
-                    list.add_rival({rows.data() + i * rows.shape(1), rows.shape(1)});
-            },
-            "rows"_a.noconvert(), "The same of plans that the set must not cost more than.")
+        .def("add_plans", add_rows(&PlanList::add_plan), "rows"_array,
+             "What each leaf adds to the cost of plans of the set, one row a plan.")
+        .def("add_rivals", add_rows(&PlanList::add_rival), "rows"_array,
+             "The same of plans that the set must not cost more than.")
         .def("limit_memory", &PlanList::limit_memory, "bytes"_a, "Leave room for about so many bytes of rows.")
         .def(
             "add_tail_rival",
             [](PlanList& list, const Grid& grid, Integers samples, Ints first, Ints size, double tail,
                std::int32_t trees, Vector etas, Integers rank, Integers alive, const Mass& mass) {
-                require_size(first, static_cast<std::size_t>(list.leaves()), "first");
+                require_sizes(static_cast<std::size_t>(list.leaves()), first, "first");
                 require_alive(list, alive);
                 const LeafSamples leaves = samples_of(samples, first, size, tail, trees, mass);
                 list.add_tail_rival(table_of(leaves, etas, rank, tail, trees), grid, view(alive));
             },
-            "grid"_a, "samples"_a.noconvert(), "first"_a.noconvert(), "size"_a.noconvert(), "tail"_a, "trees"_a,
-            "etas"_a.noconvert(), "rank"_a.noconvert(), "alive"_a.noconvert(), "mass"_a.noconvert() = nb::none(),
+            "grid"_a, "samples"_array, "first"_array, "size"_array, "tail"_a, "trees"_a, "etas"_array, "rank"_array,
+            "alive"_array, "mass"_array = nb::none(),
             "A rival under CVaR, with the thresholds at which it is attained where trees have `alive` leaves.")
         .def(
             "add_tail_plan",
             [](PlanList& list, const Grid& grid, Integers samples, Ints first, Ints size, double tail,
                std::int32_t trees, Vector etas, Integers rank, Integers alive, double tau, const Mass& mass) {
-                require_size(first, static_cast<std::size_t>(list.leaves()), "first");
+                require_sizes(static_cast<std::size_t>(list.leaves()), first, "first");
                 require_alive(list, alive);
                 const TailTable table =
                     table_of(samples_of(samples, first, size, tail, trees, mass), etas, rank, tail, trees);
                 nb::gil_scoped_release released;
                 list.add_tail_plan(table, grid, view(alive), tau);
             },
-            "grid"_a, "samples"_a.noconvert(), "first"_a.noconvert(), "size"_a.noconvert(), "tail"_a, "trees"_a,
-            "etas"_a.noconvert(), "rank"_a.noconvert(), "alive"_a.noconvert(), "tau"_a,
-            "mass"_a.noconvert() = nb::none(),
+            "grid"_a, "samples"_array, "first"_array, "size"_array, "tail"_a, "trees"_a, "etas"_array, "rank"_array,
+            "alive"_array, "tau"_a, "mass"_array = nb::none(),
             "A plan under CVaR, with the thresholds that the `alive` leaves do not rule out.")
         .def(
             "set_routes",
@@ -462,12 +406,10 @@ void bind_plan_sets(nb::module_& m) {
         .def(
             "best_at",
             [](const PlanList& list, MatrixOf<std::int32_t> leaves) {
-                for (std::size_t i = 0; i < leaves.size(); ++i)
-                    require(leaves.data()[i] >= 0 && leaves.data()[i] < list.leaves(),
-                            "'leaves' must be those of the list.");
+                require_below(leaves, list.leaves(), "'leaves' must be those of the list.");
                 return list.best_at(view(leaves), std::max<std::size_t>(1, leaves.shape(1)));
             },
-            "leaves"_a.noconvert(), "A list of the routes that are best in contexts with these leaves, one row each.")
+            "leaves"_array, "A list of the routes that are best in contexts with these leaves, one row each.")
         .def_prop_ro("edges", &PlanList::edges)
         .def_prop_ro("many", &PlanList::many)
         .def_prop_ro("plans", &PlanList::plans)
@@ -488,29 +430,26 @@ void bind_plan_sets(nb::module_& m) {
                             "'arcs' must be about the nodes and edges.");
                     each.push_back({arcs(a, 0), arcs(a, 1), arcs(a, 2)});
                 }
-                require_size(size, first.size(), "size");
-                require_size(divisor, first.size(), "divisor");
+                require_sizes(first.size(), size, "size", divisor, "divisor");
                 for (std::size_t l = 0; l < first.size(); ++l)
                     require(
                         first(l) >= 0 && size(l) >= 0 && static_cast<std::size_t>(first(l) + size(l)) <= samples.size(),
                         "'first' and 'size' must be about the samples.");
-                for (std::size_t i = 0; i < samples.size(); ++i)
-                    require(samples(i) >= 0 && static_cast<std::size_t>(samples(i)) < costs.shape(0),
-                            "'costs' must have one row a sample.");
+                require_below(samples, costs.shape(0), "'costs' must have one row a sample.");
                 new (self) RouteTable({costs.data(), edges, view(samples), view(first), view(size), view(divisor)},
                                       Network(each, nodes, source, target));
             },
-            "costs"_a.noconvert(), "samples"_a.noconvert(), "first"_a.noconvert(), "size"_a.noconvert(),
-            "divisor"_a.noconvert(), "arcs"_a.noconvert(), "nodes"_a, "source"_a, "target"_a)
+            "costs"_array, "samples"_array, "first"_array, "size"_array, "divisor"_array, "arcs"_array, "nodes"_a,
+            "source"_a, "target"_a)
         .def(
             "cheapest",
             [](const RouteTable& table, Vector total) {
-                require_size(total, static_cast<std::size_t>(table.edges()), "total");
+                require_sizes(static_cast<std::size_t>(table.edges()), total, "total");
                 Route route;
                 const double cost = table.cheapest(copied(total), &route);
                 return std::pair(cost, array_of(route));
             },
-            "total"_a.noconvert(), "Least total of a route, and its edges.");
+            "total"_array, "Least total of a route, and its edges.");
     nb::class_<Tolls>(m, "Tolls", "What trees charge for the edges of a network, so that they agree on a route.")
         .def(
             "__init__",
@@ -522,14 +461,11 @@ void bind_plan_sets(nb::module_& m) {
         .def(
             "agree",
             [](const Tolls& tolls, Integers leaves, Ints first, Vector rival, double tau, int rounds) {
-                const std::vector<std::int32_t> from = tree_starts(tolls, leaves, first);
-                require_size(rival, leaves.size(), "rival");
-                const LeafSlots slots({view(leaves), from, view(rival)});
-                require(slots.whole(), "Every tree must have a leaf.");
+                const LeafSlots slots = slots_of(tolls, leaves, first, rival);
                 const Tolls::Agreement agreed = tolls.agree(slots, tau, rounds);
                 return agreed.arcs.empty() ? std::nullopt : std::optional(tolls.after(agreed));
             },
-            "leaves"_a.noconvert(), "first"_a.noconvert(), "rival"_a.noconvert(), "tau"_a, "rounds"_a,
+            "leaves"_array, "first"_array, "rival"_array, "tau"_a, "rounds"_a,
             "Tolls that bound routes over these leaves better, on the arcs of routes within tau; None without any.")
         .def_prop_ro("arcs",
                      [](const Tolls& tolls) {
@@ -540,10 +476,7 @@ void bind_plan_sets(nb::module_& m) {
         .def(
             "routes",
             [](const Tolls& tolls, Integers leaves, Ints first, Vector rival, double tau) {
-                const std::vector<std::int32_t> from = tree_starts(tolls, leaves, first);
-                require_size(rival, leaves.size(), "rival");
-                const LeafSlots slots({view(leaves), from, view(rival)});
-                require(slots.whole(), "Every tree must have a leaf.");
+                const LeafSlots slots = slots_of(tolls, leaves, first, rival);
                 PricedArcs<double> prices = tolls.prices<double>(slots);
                 prices.find_ways();
                 const BoxRoutes<double> routes(std::move(prices), tolls.rounding());
@@ -553,7 +486,7 @@ void bind_plan_sets(nb::module_& m) {
                 const std::int64_t steps = std::numeric_limits<std::int64_t>::max();
                 return std::pair(bound, routes.list(tau, 1'000'000, steps).routes);
             },
-            "leaves"_a.noconvert(), "first"_a.noconvert(), "rival"_a.noconvert(), "tau"_a,
+            "leaves"_array, "first"_array, "rival"_array, "tau"_a,
             "What bounds all routes over these leaves, and those that can be within tau.");
     nb::class_<StockTable>(m, "StockTable", "What every breakpoint of every product costs in each leaf.")
         .def(
@@ -562,21 +495,16 @@ void bind_plan_sets(nb::module_& m) {
                Vector holding, Vector backorder, Vector lower, Vector upper, std::optional<Integers> alive,
                std::optional<Integers> tree, std::size_t numbers, double seconds, const Mass& mass) {
                 const LeafSamples leaves = samples_of(samples, first, size, 1.0, trees, mass);
-                for (const std::int32_t sample : leaves.samples)
-                    require(sample >= 0 && static_cast<std::size_t>(sample) < demand.shape(0),
-                            "'demand' must have one row a sample.");
+                require_below(leaves.samples, demand.shape(0), "'demand' must have one row a sample.");
                 const std::size_t products = demand.shape(1);
                 require(products > 0, "There must be a product.");
-                require_size(holding, products, "holding");
-                require_size(backorder, products, "backorder");
-                require_size(lower, products, "lower");
-                require_size(upper, products, "upper");
+                require_sizes(products, holding, "holding", backorder, "backorder", lower, "lower", upper, "upper");
                 require(alive.has_value() == tree.has_value(), "'alive' and 'tree' go together.");
                 std::vector<std::int32_t> all(first.size());
                 std::iota(all.begin(), all.end(), 0);
                 StockTable::Alive given{all, {}};
                 if (alive) {
-                    require_size(*tree, alive->size(), "tree");
+                    require_sizes(alive->size(), *tree, "tree");
                     for (std::size_t i = 0; i < alive->size(); ++i) {
                         const std::int32_t leaf = (*alive)(i), own = (*tree)(i);
                         require(leaf >= 0 && static_cast<std::size_t>(leaf) < first.size() &&
@@ -591,13 +519,11 @@ void bind_plan_sets(nb::module_& m) {
                 new (self) StockTable(leaves, {view(demand), view(holding), view(backorder), view(lower), view(upper)},
                                       trees, given, {numbers, Deadline(seconds)});
             },
-            "samples"_a.noconvert(), "first"_a.noconvert(), "size"_a.noconvert(), "trees"_a, "demand"_a.noconvert(),
-            "holding"_a.noconvert(), "backorder"_a.noconvert(), "lower"_a.noconvert(), "upper"_a.noconvert(),
-            "alive"_a.none() = nb::none(), "tree"_a.none() = nb::none(),
-            "numbers"_a = std::numeric_limits<std::size_t>::max(), "seconds"_a = kInfinity,
-            "mass"_a.noconvert() = nb::none())
+            "samples"_array, "first"_array, "size"_array, "trees"_a, "demand"_array, "holding"_array, "backorder"_array,
+            "lower"_array, "upper"_array, "alive"_a.none() = nb::none(), "tree"_a.none() = nb::none(),
+            "numbers"_a = std::numeric_limits<std::size_t>::max(), "seconds"_a = kInfinity, "mass"_array = nb::none())
         .def_prop_ro("whole", &StockTable::whole)
-        .def_prop_ro("points", [](const StockTable& table) { return array_of(table.points()); })
+        .def_prop_ro("points", as_array(&StockTable::points))
         .def_prop_ro("breakpoints", &StockTable::breakpoints)
         .def(
             "row",
@@ -611,13 +537,21 @@ void bind_plan_sets(nb::module_& m) {
             "__init__",
             [](StockCriterion* self, std::shared_ptr<StockTable> table, Vector rival, std::shared_ptr<StockTable> all,
                double budget) {
-                require_size(rival, static_cast<std::size_t>(table->leaves()), "rival");
+                require_sizes(static_cast<std::size_t>(table->leaves()), rival, "rival");
                 require_finite(rival, "rival");
                 require(!std::isnan(budget), "'budget' must be a number.");
                 new (self) StockCriterion(std::move(table), copied(rival), std::move(all), budget);
             },
-            "table"_a, "rival"_a.noconvert(), "all"_a.none() = nb::none(), "budget"_a = kInfinity)
+            "table"_a, "rival"_array, "all"_a.none() = nb::none(), "budget"_a = kInfinity)
         .def_prop_ro("breakpoints", &StockCriterion::breakpoints);
+}
+
+// A plan as a row of what each leaf adds.
+auto with_row(void (ForestSearch::*method)(std::vector<double>)) {
+    return [method](ForestSearch& search, const Vector& row) {
+        require_finite(row, "row");
+        (search.*method)(copied(row));
+    };
 }
 
 void bind_search(nb::module_& m) {
@@ -628,7 +562,7 @@ void bind_search(nb::module_& m) {
                const std::vector<std::int32_t>& free) {
                 new (self) FewChanges(copied(feature), most, std::move(barred), free);
             },
-            "feature"_a.noconvert(), "most"_a, "barred"_a = std::vector<std::vector<std::int32_t>>(),
+            "feature"_array, "most"_a, "barred"_a = std::vector<std::vector<std::int32_t>>(),
             "free"_a = std::vector<std::int32_t>())
         .def(
             "allows",
@@ -656,7 +590,7 @@ void bind_search(nb::module_& m) {
                 require_finite(short_by, "short_by");
                 new (self) Plausibility(grid, first, copied(short_by));
             },
-            "grid"_a, "first"_a, "short_by"_a.noconvert(), nb::keep_alive<1, 2>())
+            "grid"_a, "first"_a, "short_by"_array, nb::keep_alive<1, 2>())
         .def(
             "short_by",
             [](const Plausibility& plausible, Integers cells) {
@@ -664,7 +598,7 @@ void bind_search(nb::module_& m) {
                 plausible.grid().leaves_at(cells_of(plausible.grid(), cells), leaves);
                 return plausible.short_by(leaves);
             },
-            "cells"_a.noconvert(), "By how much the mean path at a cell is short of the least one.");
+            "cells"_array, "By how much the mean path at a cell is short of the least one.");
     nb::class_<Shares>(m, "Shares", "How the price of every step is shared out among the trees.")
         .def(
             "__init__",
@@ -672,8 +606,7 @@ void bind_search(nb::module_& m) {
                 require(part.shape(0) == edge.size(), "'part' must have a row of every bucket.");
                 new (self) Shares(located, copied(bucket), copied(edge), copied(begin), view(part));
             },
-            "located"_a, "bucket"_a.noconvert(), "edge"_a.noconvert(), "begin"_a.noconvert(), "part"_a.noconvert(),
-            nb::keep_alive<1, 2>())
+            "located"_a, "bucket"_array, "edge"_array, "begin"_array, "part"_array, nb::keep_alive<1, 2>())
         .def_prop_ro("multiplier", &Shares::multiplier, "Distance a unit of the criterion.")
         .def_prop_ro(
             "part",
@@ -701,29 +634,17 @@ void bind_search(nb::module_& m) {
             nb::call_guard<nb::gil_scoped_release>(),
             nb::keep_alive<1, 4>(),  // every thread learns from the shares, about cells that they know
             "Search on for so many boxes or seconds: whether the nearest candidate was reached, and the proved bound.")
-        .def(
-            "answer",
-            [](ForestSearch& search, Vector row) {
-                require_finite(row, "row");
-                search.answer(copied(row));
-            },
-            "row"_a.noconvert(),
-            "A plan that beats the alternative at the candidate: what each leaf adds to the criterion against it.")
-        .def(
-            "meet",
-            [](ForestSearch& search, Vector row) {
-                require_finite(row, "row");
-                search.meet(copied(row));
-            },
-            "row"_a.noconvert(), "A plan that was met elsewhere.")
+        .def("answer", with_row(&ForestSearch::answer), "row"_array,
+             "A plan that beats the alternative at the candidate: what each leaf adds to the criterion against it.")
+        .def("meet", with_row(&ForestSearch::meet), "row"_array, "A plan that was met elsewhere.")
         .def("show_latest", &ForestSearch::show_latest, "count"_a, "Show the criterion the rivals met last.")
         .def_prop_ro("rivals_met", &ForestSearch::rivals_met)
         .def(
             "exclude",
             [](ForestSearch& search, Integers cells, bool all) { search.exclude(cells_of(search.grid(), cells), all); },
-            "cells"_a.noconvert(), "all"_a = false,
+            "cells"_array, "all"_a = false,
             "Leave out the contexts with the same leaves as in this cell, in the trees of the criterion or in all.")
-        .def_prop_ro("cells", [](const ForestSearch& search) { return array_of(search.cells()); })
+        .def_prop_ro("cells", as_array(&ForestSearch::cells))
         .def_prop_ro("bytes", &ForestSearch::bytes, "About how much memory boxes, plans met and the criterion take.")
         .def_prop_ro("examined", &ForestSearch::examined);
     nb::class_<Proposals>(m, "Proposals", "Good explanations found without proof.")
@@ -739,8 +660,8 @@ void bind_search(nb::module_& m) {
         .def_prop_rw("looks", &Proposals::looks, &Proposals::set_looks)
         .def_prop_rw("found", &Proposals::found, &Proposals::set_cutoff)
         .def_prop_rw("none_nearer", &Proposals::none_nearer, &Proposals::set_none_nearer)
-        .def_prop_ro("best", [](const Proposals& proposals) { return array_of(proposals.best()); })
-        .def_prop_ro("cells", [](const Proposals& proposals) { return array_of(proposals.cells()); })
+        .def_prop_ro("best", as_array(&Proposals::best))
+        .def_prop_ro("cells", as_array(&Proposals::cells))
         .def("try_lines", &Proposals::try_lines, nb::call_guard<nb::gil_scoped_release>())
         .def(
             "pull_back",
@@ -749,7 +670,7 @@ void bind_search(nb::module_& m) {
                 nb::gil_scoped_release released;
                 proposals.pull_back(view(starts), improved);
             },
-            "starts"_a.noconvert(), "improved"_a)
+            "starts"_array, "improved"_a)
         .def(
             "exchange",
             [](Proposals& proposals, MatrixOf<std::int32_t> starts, std::int32_t improved, std::int32_t parts,
@@ -759,16 +680,16 @@ void bind_search(nb::module_& m) {
                 nb::gil_scoped_release released;
                 proposals.exchange(view(starts), improved, {parts, looks});
             },
-            "starts"_a.noconvert(), "improved"_a, "parts"_a, "looks"_a)
+            "starts"_array, "improved"_a, "parts"_a, "looks"_a)
         .def("climb", &Proposals::climb, "cutoff"_a, nb::call_guard<nb::gil_scoped_release>())
         .def(
             "descend",
             [](Proposals& proposals, Integers cells) {
-                require_size(cells, proposals.cells().size(), "cells");
+                require_sizes(proposals.cells().size(), cells, "cells");
                 nb::gil_scoped_release released;
                 return proposals.descend(view(cells));
             },
-            "cells"_a.noconvert());
+            "cells"_array);
 }
 
 }  // namespace

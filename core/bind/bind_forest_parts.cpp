@@ -21,12 +21,6 @@ namespace whence {
 namespace {
 
 using namespace arrays;
-using Integers = VectorOf<std::int32_t>;
-
-template <class T>
-nb::object array_of(const std::vector<T>& numbers) {
-    return nb::cast(to_numpy(numbers.data(), numbers.size()));
-}
 
 void require_column(const Box& box, std::int32_t j) {
     require(j >= 0 && j < box.size(), "'column' must be one of the grid's.");
@@ -43,7 +37,23 @@ Cells cells_in(const Box& box, const Integers& cells) {
     return copied(cells);
 }
 
+void gather_near(Reach& reach, const Box& box, const Integers& cells, double room) {
+    require_same(reach.located(), box.located());
+    reach.gather_near(box, cells_in(box, cells), room);
+}
+
+void keep_near(Reach& reach, const Box& box, const Integers& cells, double room) {
+    require_same(reach.located(), box.located());
+    reach.keep_near(box, cells_in(box, cells), room);
+}
+
+void keep_box(Reach& reach, const Box& box) {
+    require_same(reach.located(), box.located());
+    reach.keep_box(box);
+}
+
 void gather(Reach& reach, const Box& box) {
+    require_same(reach.located(), box.located());
     Cells cells(box.size());
     box.project(cells);
     reach.gather_near(box, cells, kInfinity);
@@ -84,42 +94,17 @@ void bind_boxes(nb::module_& m) {
             "Distance and cells of the box's nearest point.")
         .def(
             "tighten", [](Box& box, Integers cells, double room) { return box.tighten(cells_in(box, cells), room); },
-            "cells"_a.noconvert(), "room"_a, "Narrow to the cells less than `room` farther than the projection.");
+            "cells"_array, "room"_a, "Narrow to the cells less than `room` farther than the projection.");
     nb::class_<Reach>(m, "Reach", "The leaves that a box meets.")
         .def(nb::init<const Located&>(), "located"_a, nb::keep_alive<1, 2>())
-        .def(
-            "gather",
-            [](Reach& reach, const Box& box) {
-                require_same(reach.located(), box.located());
-                gather(reach, box);
-            },
-            "box"_a)
-        .def(
-            "gather_near",
-            [](Reach& reach, const Box& box, Integers cells, double room) {
-                require_same(reach.located(), box.located());
-                reach.gather_near(box, cells_in(box, cells), room);
-            },
-            "box"_a, "cells"_a.noconvert(), "room"_a)
-        .def(
-            "keep_near",
-            [](Reach& reach, const Box& box, Integers cells, double room) {
-                require_same(reach.located(), box.located());
-                reach.keep_near(box, cells_in(box, cells), room);
-            },
-            "box"_a, "cells"_a.noconvert(), "room"_a)
-        .def(
-            "keep_box",
-            [](Reach& reach, const Box& box) {
-                require_same(reach.located(), box.located());
-                reach.keep_box(box);
-            },
-            "box"_a)
+        .def("gather", &gather, "box"_a)
+        .def("gather_near", &gather_near, "box"_a, "cells"_array, "room"_a)
+        .def("keep_near", &keep_near, "box"_a, "cells"_array, "room"_a)
+        .def("keep_box", &keep_box, "box"_a)
         .def_prop_ro("leaves", [](const Reach& reach) {
-            std::vector<std::int32_t> leaves;
-            for (std::int32_t t = 0; t < reach.trees(); ++t)
-                reach.each(t, [&](std::int32_t leaf) { leaves.push_back(leaf); });
-            return array_of(leaves);
+            ListedLeaves listed;
+            reach.list(reach.trees(), listed);
+            return array_of(listed.leaves);
         });
     nb::class_<Hull>(m, "Hull", "The cells that the reached leaves of every tree leave of a box.")
         .def(nb::init<const Grid&>(), "grid"_a, nb::keep_alive<1, 2>())
@@ -131,6 +116,27 @@ void bind_boxes(nb::module_& m) {
                 return hull.narrow(reach, box);
             },
             "reach"_a, "box"_a, "Narrow the box to them; True where that is less.");
+}
+
+// A method that is told a link of the queue, and what else there is to tell.
+template <class Result, class... More>
+auto of_link(Result (*method)(Queue&, std::int32_t, More...)) {
+    return [method](Queue& queue, std::int32_t link, More... more) {
+        require(queue.has(link), "'link' must be one of the queue's.");
+        return method(queue, link, std::forward<More>(more)...);
+    };
+}
+
+using Words = std::vector<std::uint64_t>;
+
+std::optional<Words> take_reach(Queue& queue, std::int32_t link) {
+    Words words;
+    return queue.take_reach(link, words) ? std::optional(words) : std::nullopt;
+}
+
+bool rebuild(Queue& queue, std::int32_t link, Box& box) {
+    for (const std::int32_t column : queue.columns_of(link)) require_column(box, column);
+    return queue.rebuild(link, box);
 }
 
 void bind_queues(nb::module_& m) {
@@ -168,46 +174,18 @@ void bind_queues(nb::module_& m) {
                 return queue.link(parent, column, first, last, {});
             },
             "parent"_a, "column"_a, "first"_a, "last"_a)
-        .def(
-            "hold",
-            [](Queue& queue, std::int32_t link) {
-                require(queue.has(link), "'link' must be one of the queue's.");
-                queue.hold(link);
-            },
-            "link"_a, "One more holds a link.")
-        .def(
-            "release",
-            [](Queue& queue, std::int32_t link) {
-                require(queue.has(link), "'link' must be one of the queue's.");
-                queue.release(link);
-            },
-            "link"_a, "The holder of a link is done with it.")
+        .def("hold", of_link(+[](Queue& queue, std::int32_t link) { queue.hold(link); }), "link"_a,
+             "One more holds a link.")
+        .def("release", of_link(+[](Queue& queue, std::int32_t link) { queue.release(link); }), "link"_a,
+             "The holder of a link is done with it.")
         .def_prop_ro("links", &Queue::links, "Links that somebody holds.")
         .def_prop_ro("bytes", &Queue::bytes, "About how much memory the boxes take.")
-        .def(
-            "set_reach",
-            [](Queue& queue, std::int32_t link, const std::vector<std::uint64_t>& words) {
-                require(queue.has(link), "'link' must be one of the queue's.");
-                queue.set_reach(link, words);
-            },
-            "link"_a, "words"_a)
-        .def(
-            "take_reach",
-            [](Queue& queue, std::int32_t link) -> std::optional<std::vector<std::uint64_t>> {
-                require(queue.has(link), "'link' must be one of the queue's.");
-                std::vector<std::uint64_t> words;
-                if (!queue.take_reach(link, words)) return std::nullopt;
-                return words;
-            },
-            "link"_a, "The leaves that were kept for a box, once; None where there are none.")
-        .def(
-            "rebuild",
-            [](const Queue& queue, std::int32_t link, Box& box) {
-                require(queue.has(link), "'link' must be one of the queue's.");
-                for (const std::int32_t column : queue.columns_of(link)) require_column(box, column);
-                return queue.rebuild(link, box);
-            },
-            "link"_a, "box"_a, "Lay out the box of a link; False where it is empty.");
+        .def("set_reach",
+             of_link(+[](Queue& queue, std::int32_t link, const Words& words) { queue.set_reach(link, words); }),
+             "link"_a, "words"_a)
+        .def("take_reach", of_link(&take_reach), "link"_a,
+             "The leaves that were kept for a box, once; None where there are none.")
+        .def("rebuild", of_link(&rebuild), "link"_a, "box"_a, "Lay out the box of a link; False where it is empty.");
 }
 
 // An open box belongs to a question and a criterion about the same leaves.
@@ -243,11 +221,11 @@ void bind_open_box(nb::module_& m) {
         .def_ro("slack", &OpenBox::slack)
         .def_ro("eta", &OpenBox::eta)
         .def_prop_ro("etas", [](const OpenBox& open) { return std::pair(open.etas.first, open.etas.last); })
-        .def_prop_ro("cells", [](const OpenBox& open) { return array_of(open.cells); })
-        .def_prop_ro("here", [](const OpenBox& open) { return array_of(open.here); })
-        .def_prop_ro("best", [](const OpenBox& open) { return array_of(open.best); })
-        .def_prop_ro("gains", [](const OpenBox& open) { return array_of(open.gains); })
-        .def_prop_ro("joint", [](const OpenBox& open) { return array_of(open.joint); })
+        .def_prop_ro("cells", as_array(&OpenBox::cells))
+        .def_prop_ro("here", as_array(&OpenBox::here))
+        .def_prop_ro("best", as_array(&OpenBox::best))
+        .def_prop_ro("gains", as_array(&OpenBox::gains))
+        .def_prop_ro("joint", as_array(&OpenBox::joint))
         .def(
             "bound",
             [](OpenBox& open, const Criterion& criterion, double tau) {
@@ -285,30 +263,26 @@ void bind_open_box(nb::module_& m) {
             "criterion"_a, "The etas at which the alternative's CVaR can be attained in the box.");
 }
 
+std::optional<std::pair<std::int32_t, std::int32_t>> pair_of(const std::optional<Face>& face) {
+    return face ? std::optional(std::pair(face->column, face->cut)) : std::nullopt;
+}
+
 void bind_faces(nb::module_& m) {
-    const auto pair_of = [](const std::optional<Face>& face) {
-        return face ? std::optional(std::pair(face->column, face->cut)) : std::nullopt;
+    // The face that is chosen, if any.
+    const auto chosen = [](auto method) {
+        return [method](Faces& faces, OpenBox& open) {
+            require_same(faces.located(), open.box.located());
+            return pair_of((faces.*method)(open));
+        };
     };
     nb::class_<Faces>(m, "Faces",
                       "Chooses the face, a column and a cut, at which a box is split; None where there is none.")
         .def(nb::init<const Located&>(), "located"_a, nb::keep_alive<1, 2>())
-        .def(
-            "pulling",
-            [pair_of](Faces& faces, const OpenBox& open) {
-                require_same(faces.located(), open.box.located());
-                return pair_of(faces.pulling(open));
-            },
-            "open"_a)
-        .def(
-            "around",
-            [pair_of](Faces& faces, const OpenBox& open) {
-                require_same(faces.located(), open.box.located());
-                return pair_of(faces.around(open));
-            },
-            "open"_a)
+        .def("pulling", chosen(&Faces::pulling), "open"_a)
+        .def("around", chosen(&Faces::around), "open"_a)
         .def(
             "sharpest",
-            [pair_of](Faces& faces, OpenBox& open, const Criterion& criterion, double cutoff) {
+            [](Faces& faces, OpenBox& open, const Criterion& criterion, double cutoff) {
                 require_same(faces.located(), open.box.located());
                 require_fit(open, criterion);
                 return pair_of(faces.sharpest(open, criterion, cutoff));
@@ -320,7 +294,7 @@ void bind_rivals(nb::module_& m) {
     nb::class_<Rivals>(m, "Rivals", "Plans met on the way, as rows; the oldest make room for new ones.")
         .def(nb::init<std::int32_t>(), "leaves"_a)
         .def(
-            "add", [](Rivals& rivals, Vector row) { return rivals.add(copied(row)); }, "row"_a.noconvert(),
+            "add", [](Rivals& rivals, Vector row) { return rivals.add(copied(row)); }, "row"_array,
             "Number of a new plan.")
         .def(
             "row",
@@ -347,12 +321,8 @@ void bind_rivals(nb::module_& m) {
                 return nb::cast(to_numpy(mixture.row(), static_cast<std::size_t>(mixture.leaves())));
             },
             "The mixture as a rival, for the leaves that the box meets and those of its projection.")
-        .def_prop_ro(
-            "alone", [](const Mixture& mixture) { return array_of(mixture.alone()); },
-            "The bound of each rival by itself.")
-        .def_prop_ro(
-            "weight", [](const Mixture& mixture) { return array_of(mixture.weight()); },
-            "Weight of each rival in the mixture.");
+        .def_prop_ro("alone", as_array(&Mixture::alone), "The bound of each rival by itself.")
+        .def_prop_ro("weight", as_array(&Mixture::weight), "Weight of each rival in the mixture.");
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 #include <nanobind/stl/vector.h>
 
 #include <memory>
-#include <numeric>
 #include <optional>
 
 #include "base/numbers.hpp"
@@ -12,6 +11,7 @@
 #include "base/simplex.hpp"
 #include "bind/arrays.hpp"
 #include "bind/bindings.hpp"
+#include "bind/contexts.hpp"
 #include "neighbours/neighbour_nearness.hpp"
 #include "neighbours/neighbour_search.hpp"
 
@@ -33,7 +33,7 @@ void bind_tools(nb::module_& m) {
             require_finite(values, "values");
             smallest_first(view(values), m);
         },
-        "values"_a.noconvert(), "m"_a, "Reorder the values so that the m smallest of them come first.");
+        "values"_array, "m"_a, "Reorder the values so that the m smallest of them come first.");
 
     nb::enum_<Simplex::Status>(m, "SimplexStatus")
         .value("SOLVED", Simplex::Status::solved)
@@ -45,8 +45,7 @@ void bind_tools(nb::module_& m) {
             "__init__",
             [](Simplex* self, const Vector& upper, const Vector& cost, const Vector& second_cost, std::int64_t most) {
                 const std::size_t v = upper.size();
-                require_size(cost, v, "cost");
-                require_size(second_cost, v, "second_cost");
+                require_sizes(v, cost, "cost", second_cost, "second_cost");
                 for (std::size_t x = 0; x < v; ++x) {
                     require(upper(x) >= 0.0, "'upper' bounds must be at least 0.");
                     require(cost(x) >= 0.0, "'cost' of a variable must be at least 0.");
@@ -55,15 +54,15 @@ void bind_tools(nb::module_& m) {
                 new (self) Simplex(v, static_cast<std::size_t>(most));
                 for (std::size_t x = 0; x < v; ++x) self->add_variable(upper(x), cost(x), second_cost(x));
             },
-            "upper"_a.noconvert(), "cost"_a.noconvert(), "second_cost"_a.noconvert(), "most_rows"_a)
+            "upper"_array, "cost"_array, "second_cost"_array, "most_rows"_a)
         .def(
             "add_row",
             [](Simplex& self, const Vector& row, double limit) {
-                require_size(row, self.variables(), "row");
+                require_sizes(self.variables(), row, "row");
                 require_finite(row, "row");
                 self.add_row(view(row), limit);
             },
-            "row"_a.noconvert(), "limit"_a, "Ask for row @ u <= limit.")
+            "row"_array, "limit"_a, "Ask for row @ u <= limit.")
         .def(
             "minimise",
             [](Simplex& self, double cutoff) {
@@ -84,35 +83,27 @@ void bind_tools(nb::module_& m) {
 
 // ---- the space ------------------------------------------------------------------------------------------------------
 
-std::vector<double> optional_copy(const std::optional<Vector>& array) {
-    return array ? copied(*array) : std::vector<double>();
-}
-
 bool is_rank(double value, std::size_t ranks) {
     return value >= 0.0 && value < static_cast<double>(ranks) && value == std::floor(value);
 }
 
-void make_axis(Axis* self, Kind kind, double start, double weight, double lower, double upper, double gap_low,
-               double gap_high, const std::optional<Vector>& levels, const std::optional<Vector>& costs,
+void make_axis(Axis* self, Kind kind, double start, double weight, double lower, double upper,
+               const std::optional<Vector>& levels, const std::optional<Vector>& costs,
                const std::optional<Matrix>& gaps, double period) {
     require(std::isfinite(start) && lower <= upper, "An axis must have a finite start and a range that is not empty.");
     require(weight > 0.0 && std::isfinite(weight), "'weight' of an axis must be positive and finite.");
-    require(gap_low <= gap_high, "The gap of an axis must not end before it begins.");
+    require(!gaps || gaps->shape(1) == 2, "'gaps' must have two numbers a row.");
     std::vector<Gap> forbidden;
-    if (gap_low < kInfinity) forbidden.push_back({gap_low, gap_high});
-    if (gaps) {
-        require(gaps->shape(1) == 2, "'gaps' must have two numbers a row.");
-        for (std::size_t i = 0; i < gaps->shape(0); ++i) {
-            const Gap gap{(*gaps)(i, 0), (*gaps)(i, 1)};
-            require(gap.low <= gap.high && (forbidden.empty() || forbidden.back().high <= gap.low),
-                    "'gaps' of an axis must ascend.");
-            forbidden.push_back(gap);
-        }
+    for (std::size_t i = 0; gaps && i < gaps->shape(0); ++i) {
+        const Gap gap{(*gaps)(i, 0), (*gaps)(i, 1)};
+        require(gap.low <= gap.high && (forbidden.empty() || forbidden.back().high <= gap.low),
+                "'gaps' of an axis must ascend.");
+        forbidden.push_back(gap);
     }
     require(period >= 0.0 && std::isfinite(period) && (period == 0.0 || upper - lower <= period * (1.0 + 1e-9)),
             "'period' of an axis must be at least its range, or 0 where it does not go round.");
     require(period == 0.0 || kind != Kind::category, "A category axis must have no 'period'.");
-    Axis axis{kind, start, weight, lower, upper, std::move(forbidden), optional_copy(levels), optional_copy(costs)};
+    Axis axis{kind, start, weight, lower, upper, std::move(forbidden), copied(levels), copied(costs)};
     axis.period = period;
     require(std::ranges::is_sorted(axis.levels), "'levels' of an axis must ascend.");
     if (kind == Kind::discrete) require(!axis.levels.empty(), "A discrete axis must have 'levels'.");
@@ -123,19 +114,6 @@ void make_axis(Axis* self, Kind kind, double start, double weight, double lower,
     new (self) Axis(std::move(axis));
 }
 
-void follow(Axis& axis, const Vector& knots, const Vector& passed) {
-    const Curve curve{copied(knots), copied(passed)};
-    const auto rises = [](const std::vector<double>& values) {
-        return std::ranges::adjacent_find(values, std::ranges::greater_equal{}) == values.end();
-    };
-    require(axis.kind != Kind::category, "A category axis must not follow a curve.");
-    require(curve.at.size() >= 2 && curve.at.size() == curve.passed.size(),
-            "'knots' and 'passed' must be as many, at least two.");
-    require(rises(curve.at) && rises(curve.passed), "'knots' and 'passed' must ascend.");
-    require(curve.at.front() <= axis.lower && axis.upper <= curve.at.back(), "'knots' must span the axis.");
-    axis.curve = curve;
-}
-
 void bind_axis(nb::module_& m) {
     nb::enum_<Kind>(m, "AxisKind")
         .value("CONTINUOUS", Kind::continuous)
@@ -144,20 +122,13 @@ void bind_axis(nb::module_& m) {
 
     nb::class_<Axis>(m, "Axis", "An axis of a nearest-neighbour question that can move.")
         .def("__init__", &make_axis, "kind"_a, "start"_a, "weight"_a, "lower"_a, "upper"_a, nb::kw_only(),
-             "gap_low"_a = kInfinity, "gap_high"_a = kInfinity, "levels"_a.noconvert() = nb::none(),
-             "costs"_a.noconvert() = nb::none(), "gaps"_a.noconvert() = nb::none(), "period"_a = 0.0)
+             "levels"_array = nb::none(), "costs"_array = nb::none(), "gaps"_array = nb::none(), "period"_a = 0.0)
         .def_ro("kind", &Axis::kind, "A number that moves freely, one with levels, or the rank of a category.")
         .def_ro("start", &Axis::start, "The initial context.")
         .def_ro("weight", &Axis::weight, "Weight of a unit of distance.")
         .def_ro("period", &Axis::period, "After which it begins again; 0 for none.")
         .def_ro("lower", &Axis::lower, "Lower end of the range searched.")
         .def_ro("upper", &Axis::upper, "Upper end of the range searched.")
-        .def_prop_ro(
-            "gap_low", [](const Axis& axis) { return axis.gaps.empty() ? kInfinity : axis.gaps[0].low; },
-            "Lower end of the first open interval that is not allowed.")
-        .def_prop_ro(
-            "gap_high", [](const Axis& axis) { return axis.gaps.empty() ? kInfinity : axis.gaps[0].high; },
-            "Upper end of the first open interval that is not allowed.")
         .def_prop_ro(
             "gaps",
             [](const Axis& axis) {
@@ -166,22 +137,16 @@ void bind_axis(nb::module_& m) {
                 return to_numpy_rows(rows, 2);
             },
             nb::rv_policy::move, "The open intervals that are not allowed, one a row.")
-        .def_prop_ro(
-            "levels", [](const Axis& axis) { return to_numpy(axis.levels); }, nb::rv_policy::move,
-            "Allowed values of a discrete axis.")
-        .def_prop_ro(
-            "costs", [](const Axis& axis) { return to_numpy(axis.costs); }, nb::rv_policy::move,
-            "Cost of every category, ascending.")
-        .def("follow", &follow, "knots"_a.noconvert(), "passed"_a.noconvert(),
-             "Let distances from the start follow a rising curve, linear between knots that span the axis.")
+        .def_prop_ro("levels", as_array(&Axis::levels), "Allowed values of a discrete axis.")
+        .def_prop_ro("costs", as_array(&Axis::costs), "Cost of every category, ascending.")
         .def(
             "far",
             [](const Axis& axis, const Vector& values) {
                 std::vector<double> found;
                 for (const double x : view(values)) found.push_back(axis.far(x));
-                return to_numpy(found);
+                return array_of(found);
             },
-            "values"_a.noconvert(), nb::rv_policy::move, "Distance of numbers from the start.");
+            "values"_array, "Distance of numbers from the start.");
 }
 
 // ---- what must hold between axes ----------------------------------------------------------------------------------
@@ -190,7 +155,7 @@ void bind_axis(nb::module_& m) {
 // broken.
 void make_rules(Rules* self, const Matrix& nodes, const Ints& roots, const Matrix& rows, const Vector& limits) {
     require(nodes.shape(1) == 6 || nodes.shape(0) == 0, "'nodes' must have six numbers a row.");
-    require_size(limits, rows.shape(0), "limits");
+    require_sizes(rows.shape(0), limits, "limits");
     require_finite(rows, "rows");
     const auto count = static_cast<double>(nodes.shape(0));
     std::vector<RuleNode> made;
@@ -212,37 +177,32 @@ void make_rules(Rules* self, const Matrix& nodes, const Ints& roots, const Matri
 
 void bind_rules(nb::module_& m) {
     nb::class_<Rules>(m, "Rules", "Which contexts of a nearest-neighbour question can exist.")
-        .def("__init__", &make_rules, "nodes"_a.noconvert(), "roots"_a.noconvert(), "rows"_a.noconvert(),
-             "limits"_a.noconvert())
+        .def("__init__", &make_rules, "nodes"_array, "roots"_array, "rows"_array, "limits"_array)
         .def(
             "hold",
             [](const Rules& self, const Vector& context) {
                 require(self.last_axis() < static_cast<int>(context.size()), "'context' must have a number an axis.");
                 return self.hold(view(context));
             },
-            "context"_a.noconvert(), "Whether a context, along the axes, can exist.");
+            "context"_array, "Whether a context, along the axes, can exist.");
 }
 
 void make_places(Places* self, const std::vector<Axis>& axes, const Matrix& members, const Matrix& columns,
                  const std::optional<Matrix>& ranks, const Vector& origin) {
     const std::size_t width = origin.size();
-    std::size_t categories = 0;
-    for (const Axis& axis : axes) categories += axis.kind == Kind::category ? axis.costs.size() : 0;
+    const std::size_t categories = categories_of(axes);
     require(width > 0 && members.shape(1) == width && columns.shape(1) == width && columns.shape(0) == axes.size(),
             "'members' and 'columns' must be as wide as 'origin', and there must be a column an axis.");
     require((ranks ? ranks->shape(0) : 0) == categories && (!ranks || ranks->shape(1) == width),
             "'ranks' must have a row for every category.");
-    require_finite(members, "members");
-    require_finite(columns, "columns");
-    require_finite(origin, "origin");
-    new (self)
-        Places(axes, copied(members), copied(columns), ranks ? copied(*ranks) : std::vector<double>(), copied(origin));
+    require_finite(members, "members", columns, "columns", origin, "origin");
+    new (self) Places(axes, copied(members), copied(columns), copied(ranks), copied(origin));
 }
 
 void bind_places(nb::module_& m) {
     nb::class_<Places>(m, "Places", "Contexts and past ones as places whose Euclidean distance counts.")
-        .def("__init__", &make_places, "axes"_a, "members"_a.noconvert(), "columns"_a.noconvert(),
-             "ranks"_a.noconvert().none(), "origin"_a.noconvert());
+        .def("__init__", &make_places, "axes"_a, "members"_array, "columns"_array, "ranks"_array.none(),
+             "origin"_array);
 }
 
 // ---- the search -----------------------------------------------------------------------------------------------------
@@ -254,13 +214,10 @@ void make_search(NeighbourSearch* self, std::vector<Axis> axes, const Matrix& po
                  const std::optional<Matrix>& entries, double apart, bool by_nearness, const Places* places,
                  const std::vector<std::int32_t>& free) {
     const std::size_t n = points.shape(0);
-    require(rules == nullptr || rules->last_axis() < static_cast<int>(axes.size()), "'rules' must be about the axes.");
+    require_about(rules, axes);
     require(points.shape(1) == axes.size(), "'points' must have a column for every axis.");
-    require_size(base, n, "base");
-    require_size(alternative, n, "alternative");
-    require_finite(points, "points");
-    require_finite(base, "base");
-    require_finite(alternative, "alternative");
+    require_sizes(n, base, "base", alternative, "alternative");
+    require_finite(points, "points", base, "base", alternative, "alternative");
     require(k >= 1 && static_cast<std::size_t>(k) <= n, "'k' must be at least 1 and at most the number of points.");
     require(separation >= 0.0 && margin >= separation, "'margin' must be at least 'separation', and that at least 0.");
     require(!std::isnan(tau), "'tau' must be a number.");
@@ -270,15 +227,12 @@ void make_search(NeighbourSearch* self, std::vector<Axis> axes, const Matrix& po
     require(apart >= 0.0 && std::isfinite(apart), "'apart' must be finite and at least 0.");
     Scores scores;
     if (slopes) {
-        std::size_t ranks = 0;
-        for (const Axis& axis : axes) ranks += axis.kind == Kind::category ? axis.costs.size() : 0;
         require(slopes->shape(0) == n && slopes->shape(1) == axes.size(), "'slopes' must have the shape of 'points'.");
         require_finite(*slopes, "slopes");
-        require((entries ? entries->shape(1) : 0) == ranks && (!entries || entries->shape(0) == n),
-                "'entries' must have a row for every point and a column for every category.");
+        require_entries(axes, entries, n);
         require(widest == kInfinity, "'widest' is for plain distances: it must be infinite where there are 'slopes'.");
         if (entries) require_finite(*entries, "entries");
-        scores = Scores(axes, copied(*slopes), entries ? copied(*entries) : std::vector<double>());
+        scores = Scores(axes, copied(*slopes), copied(entries));
     }
     Space space{std::move(axes), copied(points),   copied(base), k,
                 separation,      margin,           widest,       rules == nullptr ? Rules() : *rules,
@@ -297,17 +251,12 @@ void make_search(NeighbourSearch* self, std::vector<Axis> axes, const Matrix& po
     } else {
         criterion = std::make_unique<MeanCriterion>(copied(alternative), k, tau, confidence);
     }
-    std::unique_ptr<const FewChanges> few;
-    if (most) {
-        std::vector<std::int32_t> feature(space.axes.size());
-        std::iota(feature.begin(), feature.end(), 0);
-        few = std::make_unique<const FewChanges>(std::move(feature), *most, std::move(barred), free);
-    }
+    auto few = few_of(space.axes.size(), most, std::move(barred), free);
     new (self) NeighbourSearch(std::move(space), std::move(criterion), std::move(few));
 }
 
 void cut(NeighbourSearch& self, const Vector& rival) {
-    require_size(rival, self.space().size(), "rival");
+    require_sizes(self.space().size(), rival, "rival");
     require_finite(rival, "rival");
     self.criterion().cut(copied(rival));
 }
@@ -322,19 +271,8 @@ std::vector<int> member_list(const NeighbourSearch& self, const Ints& members) {
 }
 
 void exclude(NeighbourSearch& self, const Ints& members) {
-    require_size(members, self.space().k, "members");
+    require_sizes(self.space().k, members, "members");
     self.criterion().exclude(member_list(self, members));
-}
-
-auto standing(NeighbourSearch& self, const Matrix& contexts) {
-    const std::size_t rows = contexts.shape(0), q = contexts.shape(1);
-    require(q == self.space().axes.size(), "'contexts' must have a column for every axis.");
-    const auto stands = std::make_unique<bool[]>(rows);
-    {
-        const nb::gil_scoped_release release;
-        for (std::size_t row = 0; row < rows; ++row) stands[row] = self.stands(view(contexts).subspan(row * q, q));
-    }
-    return to_numpy(stands.get(), rows);
 }
 
 // ---- one box at a time, for a close look ----------------------------------------------------------------------------
@@ -343,14 +281,13 @@ auto standing(NeighbourSearch& self, const Matrix& contexts) {
 struct Look {
     Verdict verdict;
     double distance;
-    MemberSets sets;
+    std::vector<std::int64_t> settled, open;
     std::vector<double> low, high, nearest;
 };
 
 void put_box(NeighbourSearch& self, const Vector& low, const Vector& high) {
     const std::vector<Axis>& axes = self.space().axes;
-    require_size(low, axes.size(), "low");
-    require_size(high, axes.size(), "high");
+    require_sizes(axes.size(), low, "low", high, "high");
     for (std::size_t j = 0; j < axes.size(); ++j) {
         require(low(j) <= high(j), "'low' end of a box must not be above its 'high' end.");
         require(axes[j].kind != Kind::category ||
@@ -369,8 +306,10 @@ Look examine(NeighbourSearch& self, const Vector& low, const Vector& high, doubl
     put_box(self, low, high);
     Examiner& examiner = self.worker().examiner;
     const Verdict verdict = examiner.examine(self.criterion(), radius);
+    const auto& [settled, open] = examiner.sets;
     const Box& box = examiner.box;
-    return {verdict, examiner.distance, examiner.sets, box.low, box.high, box.nearest};
+    return {verdict,  examiner.distance, {settled.begin(), settled.end()}, {open.begin(), open.end()}, box.low,
+            box.high, box.nearest};
 }
 
 // Extra distance of the best explanation in a box and of the nearest undecided place, and the best one; None where the
@@ -409,7 +348,7 @@ bool hopeless(NeighbourSearch& self, const Ints& inside, const Ints& undecided) 
 }
 
 bool satisfied(NeighbourSearch& self, const Ints& members) {
-    require_size(members, self.space().k, "members");
+    require_sizes(self.space().k, members, "members");
     require(!self.criterion().by_nearness(), "What counts by nearness is judged in a context.");
     return self.criterion().satisfied(member_list(self, members), {}, self.worker().examiner.buffer);
 }
@@ -423,21 +362,11 @@ void bind_look(nb::module_& m) {
     nb::class_<Look>(m, "BoxLook", "What is known of a box once it has been examined.")
         .def_ro("verdict", &Look::verdict, "Whether it holds an explanation, none, or must be split or solved.")
         .def_ro("distance", &Look::distance, "Distance of its nearest context.")
-        .def_prop_ro(
-            "settled", [](const Look& look) { return to_numpy(look.sets.settled); }, nb::rv_policy::move,
-            "Neighbours everywhere in it.")
-        .def_prop_ro(
-            "open", [](const Look& look) { return to_numpy(look.sets.open); }, nb::rv_policy::move,
-            "Neighbours in some part of it, maybe.")
-        .def_prop_ro(
-            "low", [](const Look& look) { return to_numpy(look.low); }, nb::rv_policy::move,
-            "Its lower end inside the radius.")
-        .def_prop_ro(
-            "high", [](const Look& look) { return to_numpy(look.high); }, nb::rv_policy::move,
-            "Its upper end inside the radius.")
-        .def_prop_ro(
-            "nearest", [](const Look& look) { return to_numpy(look.nearest); }, nb::rv_policy::move,
-            "Its context nearest to the start.");
+        .def_prop_ro("settled", as_array(&Look::settled), "Neighbours everywhere in it.")
+        .def_prop_ro("open", as_array(&Look::open), "Neighbours in some part of it, maybe.")
+        .def_prop_ro("low", as_array(&Look::low), "Its lower end inside the radius.")
+        .def_prop_ro("high", as_array(&Look::high), "Its upper end inside the radius.")
+        .def_prop_ro("nearest", as_array(&Look::nearest), "Its context nearest to the start.");
 }
 
 void bind_search(nb::module_& m) {
@@ -447,14 +376,14 @@ void bind_search(nb::module_& m) {
         .value("EXHAUSTED", Progress::exhausted);
 
     nb::class_<NeighbourSearch>(m, "NeighbourSearch", "Best-first search over boxes of contexts.")
-        .def("__init__", &make_search, "axes"_a, "points"_a.noconvert(), "base"_a.noconvert(), "k"_a, "separation"_a,
-             "margin"_a, "alternative"_a.noconvert(), "tau"_a, "tail"_a = nb::none(), "widest"_a = kInfinity,
-             "confidence"_a = 0.0, "rules"_a.none() = nb::none(), "most"_a = nb::none(),
-             "barred"_a = std::vector<std::vector<std::int32_t>>(), "slopes"_a.noconvert() = nb::none(),
-             "entries"_a.noconvert() = nb::none(), "apart"_a = 1.0, "by_nearness"_a = false,
-             "places"_a.none() = nb::none(), "free"_a = std::vector<std::int32_t>())
-        .def("cut", &cut, "rival"_a.noconvert(), "The alternative must not lose to a plan with these costs.")
-        .def("exclude", &exclude, "members"_a.noconvert(), "Leave out this set of neighbours.")
+        .def("__init__", &make_search, "axes"_a, "points"_array, "base"_array, "k"_a, "separation"_a, "margin"_a,
+             "alternative"_array, "tau"_a, "tail"_a = nb::none(), "widest"_a = kInfinity, "confidence"_a = 0.0,
+             "rules"_a.none() = nb::none(), "most"_a = nb::none(),
+             "barred"_a = std::vector<std::vector<std::int32_t>>(), "slopes"_array = nb::none(),
+             "entries"_array = nb::none(), "apart"_a = 1.0, "by_nearness"_a = false, "places"_a.none() = nb::none(),
+             "free"_a = std::vector<std::int32_t>())
+        .def("cut", &cut, "rival"_array, "The alternative must not lose to a plan with these costs.")
+        .def("exclude", &exclude, "members"_array, "Leave out this set of neighbours.")
         .def(
             "tighten", [](NeighbourSearch& self, double by) { self.criterion().tighten(by); }, "by"_a,
             "The alternative must be better by so much more, where neighbours count by their nearness.")
@@ -472,27 +401,24 @@ void bind_search(nb::module_& m) {
             "Examine at most so many boxes nearer than the radius: none is begun after the seconds until the pause, "
             "what "
             "is under way at the end of all seconds is left undecided, and a box that takes more numbers is halved.")
-        .def("standing", &standing, "contexts"_a.noconvert(), "For every context, whether it is an explanation.")
+        .def("standing", &standing<NeighbourSearch>, "contexts"_array,
+             "For every context, whether it is an explanation.")
         .def("forget_met", &NeighbourSearch::forget_met, "Forget the explanation that was met.")
         .def_prop_ro("nodes", &NeighbourSearch::nodes, "Boxes examined since the last restart.")
         .def_prop_ro("bytes", &NeighbourSearch::bytes, "About how much memory the boxes take.")
         .def_prop_ro("bound", &NeighbourSearch::bound, "Distance of the nearest box left.")
-        .def_prop_ro(
-            "candidate", [](const NeighbourSearch& self) { return to_numpy(self.candidate()); }, nb::rv_policy::move,
-            "The last candidate.")
-        .def_prop_ro(
-            "met", [](const NeighbourSearch& self) { return to_numpy(self.met()); }, nb::rv_policy::move,
-            "The nearest explanation met on the way, without proof.")
+        .def_prop_ro("candidate", as_array(&NeighbourSearch::candidate), "The last candidate.")
+        .def_prop_ro("met", as_array(&NeighbourSearch::met), "The nearest explanation met on the way, without proof.")
         .def_prop_ro("met_distance", &NeighbourSearch::met_distance, "Its distance; infinite where none was met.")
-        .def("examine", &examine, "low"_a.noconvert(), "high"_a.noconvert(), "radius"_a, "Examine one box.")
-        .def("solve_box", &solve_box, "low"_a.noconvert(), "high"_a.noconvert(), "radius"_a, "patience"_a,
+        .def("examine", &examine, "low"_array, "high"_array, "radius"_a, "Examine one box.")
+        .def("solve_box", &solve_box, "low"_array, "high"_array, "radius"_a, "patience"_a,
              "numbers"_a = LeafSolver::Patience{}.numbers,
              "Solve one box by linear programs: best extra distance, nearest undecided one, the best context.")
-        .def("relations", &relations, "low"_a.noconvert(), "high"_a.noconvert(), "radius"_a,
+        .def("relations", &relations, "low"_array, "high"_array, "radius"_a,
              "How many others are surely nearer, farther, never farther and never nearer than each point in a box.")
-        .def("hopeless", &hopeless, "inside"_a.noconvert(), "undecided"_a.noconvert(),
+        .def("hopeless", &hopeless, "inside"_array, "undecided"_array,
              "Whether no completion of the set satisfies all cuts.")
-        .def("satisfied", &satisfied, "members"_a.noconvert(), "Whether a set satisfies all cuts and is not left out.");
+        .def("satisfied", &satisfied, "members"_array, "Whether a set satisfies all cuts and is not left out.");
 }
 
 }  // namespace

@@ -40,10 +40,10 @@ void bind_bound(nb::module_& m) {
             [](Potentials& potentials, const Box& box, const Reach& reach, Vector worth, double tau) {
                 require(&box.located() == &potentials.located() && &reach.located() == &potentials.located(),
                         "All must belong to the same question.");
-                require_size(worth, static_cast<std::size_t>(box.located().grid().leaves()), "worth");
+                require_sizes(static_cast<std::size_t>(box.located().grid().leaves()), worth, "worth");
                 return potentials.turn_to(box, reach, worth.data(), tau);
             },
-            "box"_a, "reach"_a, "worth"_a.noconvert(), "tau"_a, "False where no context of the box counts.")
+            "box"_a, "reach"_a, "worth"_array, "tau"_a, "False where no context of the box counts.")
         .def("count_distance", &Potentials::count_distance, "counts"_a,
              "Whether the bound is one on the distance, or on the worth beyond tau times the multiplier.")
         .def(
@@ -81,7 +81,7 @@ void bind_potentials(nb::module_& m) {
                     rows.emplace_back(worth.data() + z * worth.shape(1), worth.data() + (z + 1) * worth.shape(1));
                 new (self) PotentialSearch(located, std::move(rows), tau, proved);
             },
-            "located"_a, "worth"_a.noconvert(), "tau"_a, "proved"_a = 0.0, nb::keep_alive<1, 2>())
+            "located"_a, "worth"_array, "tau"_a, "proved"_a = 0.0, nb::keep_alive<1, 2>())
         .def(
             "advance",
             [](PotentialSearch& search, std::int64_t budget, double cutoff, double seconds) {

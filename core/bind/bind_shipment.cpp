@@ -34,10 +34,10 @@ void check_demands(const Matrix& ship, const Matrix& demands) {
 void best_recourse(const Matrix& ship, double spot, const Vector& plan, const Matrix& demands,
                    const WritableVector& costs) {
     const Network net = network(ship, spot);
-    require_size(plan, ship.shape(0), "plan");
+    require_sizes(ship.shape(0), plan, "plan");
     require_finite(plan, "plan");
     check_demands(ship, demands);
-    require_size(costs, demands.shape(0), "costs");
+    require_sizes(demands.shape(0), costs, "costs");
     const nb::gil_scoped_release release;
     shipment::best_recourse(net, view(plan), view(demands), view(costs));
 }
@@ -46,9 +46,9 @@ std::optional<int> cutting_planes(const Matrix& ship, double spot, double produc
                                   const Vector& weights, double tail, int most_cuts, const WritableVector& plan) {
     const Network net = network(ship, spot);
     check_demands(ship, demands);
-    require_size(weights, demands.shape(0), "weights");
+    require_sizes(demands.shape(0), weights, "weights");
     require_finite(weights, "weights");
-    require_size(plan, ship.shape(0), "plan");
+    require_sizes(ship.shape(0), plan, "plan");
     require_finite(plan, "plan");
     require(std::isfinite(production) && production >= 0.0, "'production' must be finite and at least 0.");
     require(tail > 0.0, "'tail' must be positive.");
@@ -62,10 +62,10 @@ std::optional<int> cutting_planes(const Matrix& ship, double spot, double produc
 }  // namespace whence
 
 void bind_shipment(nb::module_& m) {
-    m.def("best_recourse", &whence::best_recourse, "ship"_a.noconvert(), "spot"_a, "plan"_a.noconvert(),
-          "demands"_a.noconvert(), "costs"_a.noconvert(),
+    using namespace whence::arrays;
+    m.def("best_recourse", &whence::best_recourse, "ship"_array, "spot"_a, "plan"_array, "demands"_array, "costs"_array,
           "Cheapest recourse cost at a plan of every row of demands, into costs.");
-    m.def("cutting_planes", &whence::cutting_planes, "ship"_a.noconvert(), "spot"_a, "production"_a,
-          "demands"_a.noconvert(), "weights"_a.noconvert(), "tail"_a, "most_cuts"_a, "plan"_a.noconvert(),
+    m.def("cutting_planes", &whence::cutting_planes, "ship"_array, "spot"_a, "production"_a, "demands"_array,
+          "weights"_array, "tail"_a, "most_cuts"_a, "plan"_array,
           "Optimal first stage, from plan into plan; the number of cuts, or None where it stopped before the optimum.");
 }

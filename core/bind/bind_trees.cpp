@@ -29,8 +29,7 @@ void check_rows(const Matrix& matrix, const char* name) {
 StockCosts* stock_costs(const Matrix& demands, const Vector& holding, const Vector& backorder,
                         const Vector& multipliers, double budget) {
     check_rows(demands, "demands");
-    require_size(holding, demands.shape(1), "holding");
-    require_size(backorder, demands.shape(1), "backorder");
+    require_sizes(demands.shape(1), holding, "holding", backorder, "backorder");
     for (std::size_t j = 0; j < holding.size(); ++j) {
         const double h = holding.data()[j], b = backorder.data()[j];
         require(std::isfinite(h + b) && h >= 0.0 && b >= 0.0 && h + b > 0.0,
@@ -46,8 +45,7 @@ RouteCosts* route_costs(const Matrix& costs, const VectorOf<std::int64_t>& tails
                         const VectorOf<std::int64_t>& heads, int nodes, int source, int target) {
     check_rows(costs, "costs");
     require(edges.size() > 0, "'edges' must not be empty.");
-    require_size(tails, edges.size(), "tails");
-    require_size(heads, edges.size(), "heads");
+    require_sizes(edges.size(), tails, "tails", heads, "heads");
     const auto is_node = [&](std::int64_t node) { return node >= 0 && node < nodes; };
     require(is_node(source) && is_node(target), "'source' and 'target' must be nodes.");
     std::vector<RouteCosts::Arc> arcs;
@@ -67,7 +65,7 @@ PlanCosts* plan_costs(const Matrix& values) {
 
 // The least costs of both sides of every cut, for tests.
 auto of_cuts(const LeastCosts& least, const Ints& rows, const Vector& weights, const Ints& cuts) {
-    require_size(weights, rows.size(), "weights");
+    require_sizes(rows.size(), weights, "weights");
     std::vector<int> order, places;
     for (const std::int64_t row : view(rows)) {
         require(row >= 0 && row < static_cast<std::int64_t>(least.rows()), "'rows' must be rows of the history.");
@@ -98,8 +96,8 @@ void make_grower(TreeGrower* self, const MatrixOf<float>& contexts, const LeastC
 }
 
 nb::tuple grow(const TreeGrower& grower, const Vector& count, const std::optional<Bools>& counted, std::uint64_t seed) {
-    require_size(count, grower.rows(), "count");
-    if (counted) require_size(*counted, grower.rows(), "counted");
+    require_sizes(grower.rows(), count, "count");
+    if (counted) require_sizes(grower.rows(), *counted, "counted");
     require(std::ranges::any_of(view(count), [](double c) { return c > 0.0; }), "'count' must not be all 0.");
     require_finite(count, "count");
     GrownTree tree;
@@ -118,11 +116,8 @@ void leaves(const Ints& feature, const Vector& threshold, const Ints& left, cons
     const auto nodes = static_cast<std::int64_t>(feature.size());
     const auto columns = static_cast<std::int64_t>(rows.shape(1));
     require(nodes > 0, "'feature' must not be empty.");
-    require_size(threshold, feature.size(), "threshold");
-    require_size(left, feature.size(), "left");
-    require_size(right, feature.size(), "right");
-    require_size(missing_left, feature.size(), "missing_left");
-    require_size(found, rows.shape(0), "found");
+    require_sizes(feature.size(), threshold, "threshold", left, "left", right, "right", missing_left, "missing_left");
+    require_sizes(rows.shape(0), found, "found");
     for (std::int64_t node = 0; node < nodes; ++node) {
         if (feature.data()[node] < 0) continue;
         // Children come after their parents, so that every way ends.
@@ -160,12 +155,8 @@ void make_descent(Descent* self, const Ints& column, const Vector& threshold, co
     for (const auto& order : orders)
         require(order.size() <= static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()),
                 "A forest must have fewer than 2**31 samples in all its trees.");
-    require_size(threshold, column.size(), "threshold");
-    require_size(left, column.size(), "left");
-    require_size(right, column.size(), "right");
-    require_size(missing_left, column.size(), "missing_left");
-    require_size(first, column.size(), "first");
-    require_size(size, column.size(), "size");
+    require_sizes(column.size(), threshold, "threshold", left, "left", right, "right", missing_left, "missing_left",
+                  first, "first", size, "size");
     require(!orders.empty(), "'orders' must not be empty.");
     const std::size_t samples = orders.front().shape(1);
     std::vector<Descent::Forest> forests;
@@ -235,29 +226,28 @@ auto weights_at(const Descent& descent, const Floats32& row) {
 
 void bind_trees(nb::module_& m) {
     using namespace whence;
+    using namespace whence::arrays;
     nb::class_<LeastCosts>(m, "LeastCosts", "What the best plan for some rows costs.")
-        .def("of_cuts", &of_cuts, "rows"_a.noconvert(), "weights"_a.noconvert(), "cuts"_a.noconvert(),
+        .def("of_cuts", &of_cuts, "rows"_array, "weights"_array, "cuts"_array,
              "For every cut, the least costs of the rows before and after it together.");
     nb::class_<StockCosts, LeastCosts>(m, "StockCosts", "Quantities of several products.")
-        .def(nb::new_(&stock_costs), "demands"_a.noconvert(), "holding"_a.noconvert(), "backorder"_a.noconvert(),
-             "multipliers"_a.noconvert(), "budget"_a);
+        .def(nb::new_(&stock_costs), "demands"_array, "holding"_array, "backorder"_array, "multipliers"_array,
+             "budget"_a);
     nb::class_<RouteCosts, LeastCosts>(m, "RouteCosts", "Routes of a network without cycles.")
-        .def(nb::new_(&route_costs), "costs"_a.noconvert(), "tails"_a.noconvert(), "edges"_a.noconvert(),
-             "heads"_a.noconvert(), "nodes"_a, "source"_a, "target"_a);
+        .def(nb::new_(&route_costs), "costs"_array, "tails"_array, "edges"_array, "heads"_array, "nodes"_a, "source"_a,
+             "target"_a);
     nb::class_<PlanCosts, LeastCosts>(m, "PlanCosts", "Plans that are tried.")
-        .def(nb::new_(&plan_costs), "values"_a.noconvert());
+        .def(nb::new_(&plan_costs), "values"_array);
     nb::class_<TreeGrower>(m, "TreeGrower", "Trees whose splits are chosen for the cost of the decision.")
-        .def("__init__", &make_grower, "contexts"_a.noconvert(), "least"_a, "outcomes"_a.noconvert(), "max_depth"_a,
-             "min_leaf"_a, "tried"_a, "by_outcomes"_a, "missing"_a = false, nb::keep_alive<1, 3>())
-        .def("grow", &grow, "count"_a.noconvert(), "counted"_a.noconvert().none(), "seed"_a,
+        .def("__init__", &make_grower, "contexts"_array, "least"_a, "outcomes"_array, "max_depth"_a, "min_leaf"_a,
+             "tried"_a, "by_outcomes"_a, "missing"_a = false, nb::keep_alive<1, 3>())
+        .def("grow", &grow, "count"_array, "counted"_array.none(), "seed"_a,
              "Feature, threshold, left and right child of the nodes of a tree, and whether what is missing goes left.");
     nb::class_<Descent>(m, "Descent", "The leaves of one context in all trees of several forests.")
-        .def("__init__", &make_descent, "column"_a.noconvert(), "threshold"_a.noconvert(), "left"_a.noconvert(),
-             "right"_a.noconvert(), "missing_left"_a.noconvert(), "roots"_a.noconvert(), "first"_a.noconvert(),
-             "size"_a.noconvert(), "orders"_a.noconvert(), nb::keep_alive<1, 10>())
-        .def("leaves", &leaves_at, "row"_a.noconvert(), "The leaf of every tree, numbered on from tree to tree.")
-        .def("weights", &weights_at, "row"_a.noconvert(), "By forest, one per row, the weights of its samples.");
-    m.def("leaves", &leaves, "feature"_a.noconvert(), "threshold"_a.noconvert(), "left"_a.noconvert(),
-          "right"_a.noconvert(), "missing_left"_a.noconvert(), "rows"_a.noconvert(), "found"_a.noconvert(),
-          "The leaf of every row, into found.");
+        .def("__init__", &make_descent, "column"_array, "threshold"_array, "left"_array, "right"_array,
+             "missing_left"_array, "roots"_array, "first"_array, "size"_array, "orders"_array, nb::keep_alive<1, 10>())
+        .def("leaves", &leaves_at, "row"_array, "The leaf of every tree, numbered on from tree to tree.")
+        .def("weights", &weights_at, "row"_array, "By forest, one per row, the weights of its samples.");
+    m.def("leaves", &leaves, "feature"_array, "threshold"_array, "left"_array, "right"_array, "missing_left"_array,
+          "rows"_array, "found"_array, "The leaf of every row, into found.");
 }

@@ -4,16 +4,9 @@
 #include <cmath>
 
 #include "base/numbers.hpp"
+#include "base/settings.hpp"
 
 namespace whence {
-
-namespace {
-
-// How often the weights of the mixture are corrected, and how much at first.
-constexpr int kRounds = 24;
-constexpr double kRate = 1.5;
-
-}  // namespace
 
 void Mixture::mix(const OpenBox& open, const Criterion& criterion, std::int32_t eta) {
     list(open, criterion, eta);
@@ -40,7 +33,7 @@ void Mixture::weigh() {
     weight_.assign(rivals, 1.0 / static_cast<double>(rivals));
     mixed_.resize(count);
     gain_.resize(rivals);
-    for (int round = 0; round < kRounds; ++round) {
+    for (int round = 0; round < kSettings.forest.mixture_rounds; ++round) {
         std::fill(mixed_.begin(), mixed_.end(), 0.0);
         for (std::size_t r = 0; r < rivals; ++r)
             for (std::size_t i = 0; i < count; ++i) mixed_[i] += weight_[r] * values_[r][i];
@@ -55,7 +48,7 @@ void Mixture::weigh() {
         }
         const auto [fewest, most] = std::minmax_element(gain_.begin(), gain_.end());
         if (*most <= *fewest) break;
-        const double rate = kRate / (std::sqrt(round + 1.0) * (*most - *fewest));
+        const double rate = kSettings.forest.mixture_rate / (std::sqrt(round + 1.0) * (*most - *fewest));
         double total = 0.0;
         for (std::size_t r = 0; r < rivals; ++r) total += weight_[r] *= std::exp(rate * (gain_[r] - *most));
         for (double& weight : weight_) weight /= total;

@@ -5,30 +5,11 @@
 #include <stdexcept>
 
 #include "base/numbers.hpp"
+#include "base/settings.hpp"
 
 namespace whence {
 
 namespace {
-
-// Sweeps over the whole space and over any other box, and by which share the multiplier moves after the first of them.
-constexpr std::int32_t kWholeSweeps = 30, kSweeps = 3;
-constexpr double kWholeStep = 0.2, kStep = 0.05, kSlower = 0.1;
-// The factor by which the best multiplier is searched, and how many times the plan's first one it may be: where no
-// context counts there is no best one, and rounding grows with it.
-constexpr double kFactor = 1.5, kMost = 1e4;
-// The first multiplier: what a context that is in question may be away for what the start is short of, times this.
-// What it is short of is at least this part of what leaves differ by.
-constexpr double kFirst = 2.0, kLeast = 1e-3;
-// By how much of the distance in question a leaf may be dearer than the best one to count for the slope.
-constexpr double kWidth = 0.005;
-// The part of the largest distance that is taken for the one in question as long as nothing is known.
-constexpr double kUnknown = 0.25;
-// A dive begins at every so many-th half of a box: its halves are gone into at once until there is nothing left.
-constexpr std::int64_t kDiveEvery = 64;
-// What is looked for is aimed at nearer than this times what was proved; a factor that grows by another one.
-constexpr double kAim = 1.35, kFarther = 1.2;
-// Potentials that boxes keep at most: halves of further ones begin with zeros.
-constexpr std::int64_t kMostNumbers = 50'000'000;
 
 double farthest(const Located& located) {
     double total = 0.0;
@@ -51,8 +32,8 @@ PotentialSearch::PotentialSearch(const Located& located, std::vector<std::vector
       tau_(tau),
       far_(farthest(located)),
       proved_(std::max(0.0, proved)),
-      aim_(proved_ > 0.0 ? kAim * proved_ : kInfinity),
-      farther_(kAim),
+      aim_(proved_ > 0.0 ? kSettings.potentials.aim * proved_ : kInfinity),
+      farther_(kSettings.potentials.aim),
       whole_(worth_.size()),
       possible_(worth_.size(), 1),
       potentials_(stretches_, located),
@@ -105,7 +86,7 @@ bool PotentialSearch::aim_farther(double cutoff) {
     if (aim_ >= std::min(cutoff, distance_) || aim_ > far_) return false;
     proved_ = aim_;
     aim_ *= farther_;
-    farther_ *= kFarther;
+    farther_ *= kSettings.potentials.farther;
     begin_all();
     return true;
 }
@@ -133,7 +114,8 @@ PotentialSearch::Slice PotentialSearch::advance(std::int64_t boxes, double cutof
 void PotentialSearch::examine(const Open& next, double cutoff, const Deadline& deadline) {
     const Waiting& waiting = next.node;
     // The first boxes of all plans come before the halves of any.
-    if (!next.at_once) into_depth_ = waiting.kept != nullptr && (anywhere_ || ++halves_ % kDiveEvery == 1);
+    if (!next.at_once)
+        into_depth_ = waiting.kept != nullptr && (anywhere_ || ++halves_ % kSettings.potentials.dive_every == 1);
     ++examined_;
     plan_ = waiting.plan;
     if (open(waiting, cutoff)) {
@@ -229,23 +211,26 @@ void PotentialSearch::begin(const Waiting& waiting, double cutoff) {
         return;
     }
     const double over = total_at(cells_) - tau_;
-    const double distance = std::min(cutoff, kUnknown * far_);
-    own.first = kFirst * distance / std::max({over, kLeast * potentials_.spread(), std::numeric_limits<double>::min()});
+    const double distance = std::min(cutoff, kSettings.potentials.unknown * far_);
+    own.first =
+        kSettings.potentials.first_multiplier * distance /
+        std::max({over, kSettings.potentials.least_short * potentials_.spread(), std::numeric_limits<double>::min()});
     potentials_.begin_with({}, own.first);
 }
 
 // Improve the potentials; the best bound met, with the potentials that it was met with. A multiplier that is on its way
 // may lower the bound, and one that has gone astray does not come back soon: halves must not inherit it.
 double PotentialSearch::improve(bool whole, double cutoff, const Deadline& deadline) {
-    const double width = std::max(1e-300, kWidth * std::min(cutoff, kUnknown * far_));
-    const double most = kMost * whole_[static_cast<std::size_t>(plan_)].first;
+    const double width =
+        std::max(1e-300, kSettings.potentials.width * std::min(cutoff, kSettings.potentials.unknown * far_));
+    const double most = kSettings.potentials.most_multiplier * whole_[static_cast<std::size_t>(plan_)].first;
     double best = -kInfinity;
     best_.potentials.clear();
-    const std::int32_t sweeps = whole ? kWholeSweeps : kSweeps;
+    const std::int32_t sweeps = whole ? kSettings.potentials.whole_sweeps : kSettings.potentials.sweeps;
     for (std::int32_t i = 0; i <= sweeps; ++i) {
         if (i > 0) potentials_.sweep(i % 2 == 1);
         if (i > 0)
-            potentials_.search_multiplier(width, kFactor, most);
+            potentials_.search_multiplier(width, kSettings.potentials.factor, most);
         else
             potentials_.evaluate(width);
         if (potentials_.bound() > best && potentials_.bound() < cutoff) {
@@ -258,7 +243,8 @@ double PotentialSearch::improve(bool whole, double cutoff, const Deadline& deadl
         if (i == 0) continue;
         potentials_.drop_dear(cutoff - potentials_.bound());
         if (potentials_.multiplier() < most)
-            potentials_.adjust((whole ? kWholeStep : kStep) / (1.0 + kSlower * (i - 1)));
+            potentials_.adjust((whole ? kSettings.potentials.whole_step : kSettings.potentials.step) /
+                               (1.0 + kSettings.potentials.slower * (i - 1)));
     }
     if (best < cutoff && best > -kInfinity) {
         potentials_.return_to(best_.potentials, best_.multiplier);
@@ -270,9 +256,9 @@ double PotentialSearch::improve(bool whole, double cutoff, const Deadline& deadl
 // The same where distances do not count: infinite where no context of the box counts, otherwise at most 0.
 double PotentialSearch::improve_anywhere(bool whole, const Deadline& deadline) {
     double best = -kInfinity;
-    for (std::int32_t i = 0; i <= (whole ? kWholeSweeps : kSweeps); ++i) {
+    for (std::int32_t i = 0; i <= (whole ? kSettings.potentials.whole_sweeps : kSettings.potentials.sweeps); ++i) {
         if (i > 0) potentials_.sweep(i % 2 == 1);
-        potentials_.evaluate(kWidth);
+        potentials_.evaluate(kSettings.potentials.width);
         if (potentials_.bound() > 0.0) return kInfinity;
         if (!std::isfinite(potentials_.bound())) break;
         best = std::max(best, potentials_.bound());
@@ -329,7 +315,7 @@ void PotentialSearch::split(double key, std::int32_t plan) {
     for (std::int32_t j = 0; j < box_.size(); ++j) own.box.push_back(box_[j]);
     own.words = reach_.words();
     own.multiplier = potentials_.multiplier();
-    if (kept_numbers_ < kMostNumbers) {
+    if (kept_numbers_ < kSettings.potentials.kept_numbers) {
         const auto& potentials = potentials_.potentials();
         own.potentials.assign(potentials.begin(), potentials.end());
         kept_numbers_ += static_cast<std::int64_t>(potentials.size());

@@ -5,17 +5,12 @@
 #include <limits>
 
 #include "base/numbers.hpp"
+#include "base/settings.hpp"
 #include "forest/least_per_tree.hpp"
 
 namespace whence {
 
 namespace {
-
-// By how much of the numbers that it is made of a bound may be wrong: each of them is the result of some thousand sums
-// at most.
-constexpr double kRounding = 1e-11;
-// Numbers up to which sweeps can add them up with half the digits.
-constexpr double kMost = 1e30;
 
 std::size_t padded(std::int32_t leaves) { return (static_cast<std::size_t>(leaves) + kLanes - 1) / kLanes * kLanes; }
 
@@ -188,10 +183,10 @@ bool Potentials::set_prices() {
     settle();
     for (std::size_t k = 0; k < price_.size(); ++k) {
         const double price = base_[k] + multiplier_ * worth_[k];
-        if (std::abs(price) > kMost && price < kInfinity) return false;
+        if (std::abs(price) > kSettings.potentials.largest_price && price < kInfinity) return false;
         price_[k] = static_cast<float>(price);
     }
-    return size_ < kMost;
+    return size_ < kSettings.potentials.largest_price;
 }
 
 void Potentials::sweep(bool forward) {
@@ -229,7 +224,7 @@ double Potentials::bound_under(double multiplier) const {
         size += std::abs(own);
     }
     // Where no cell of a column is left, neither is a context.
-    return total == kInfinity ? kInfinity : total - kRounding * (10.0 + size);
+    return total == kInfinity ? kInfinity : total - kRounding.potentials * (10.0 + size);
 }
 
 void Potentials::evaluate(double width) {

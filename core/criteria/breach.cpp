@@ -4,16 +4,10 @@
 #include <cmath>
 
 #include "base/numbers.hpp"
+#include "base/settings.hpp"
 #include "criteria/spread.hpp"
 
 namespace whence {
-
-namespace {
-
-// As with confidence: see ConfidentMeanCriterion and TailCriterion.
-constexpr double kRounding = 1e-13;
-
-}  // namespace
 
 // ---- expected costs -----------------------------------------------------------------------------------------------
 
@@ -61,15 +55,15 @@ bool MeanBreach::bound(OpenBox& open, double tau) const {
         const double* row = this->row(open, r);
         size = std::max(size, largest_sum(open, [&](std::int32_t leaf) { return std::abs(row[leaf]); }));
     }
-    if (!MeanCriterion::bound(open, tau + kRounding * size)) return false;
-    if (open.holds || pulls(open, tau + kRounding * size)) return true;
+    if (!MeanCriterion::bound(open, tau + kRounding.spread_of_means * size)) return false;
+    if (open.holds || pulls(open, tau + kRounding.spread_of_means * size)) return true;
     // Nothing would pull the box away from its projection: the parabola that is exact there does.
     const double* values = this->values(open.worst);
     double most = 0.0;
     for (std::int32_t t = 0; t < open.trees; ++t)
         open.reach.each(t, [&](std::int32_t leaf) { most = std::max(most, std::abs(values[leaf])); });
     size = std::max(size, bend(open, open.worst, parabola_at(values_at(open.counted(), open.worst), most)));
-    return MeanCriterion::bound(open, tau + kRounding * size);
+    return MeanCriterion::bound(open, tau + kRounding.spread_of_means * size);
 }
 
 // ---- CVaR -----------------------------------------------------------------------------------------------------------
@@ -112,10 +106,11 @@ void TailBreach::lean(OpenBox& open) const {
     std::vector<double> low(count), high(count), own(count);
     open.level_ranges.resize(static_cast<std::size_t>(rivals()));
     list(open);
-    const EtaRange mine = bracket(open, alternative(), open.etas, kSameShare, open.etas);
-    const std::int32_t eta = alternative().best_eta(open.counted(), all_of(alternative()), kSameShare, open.eta_here);
+    const EtaRange mine = bracket(open, alternative(), open.etas, kRounding.same_share, open.etas);
+    const std::int32_t eta =
+        alternative().best_eta(open.counted(), all_of(alternative()), kRounding.same_share, open.eta_here);
     for (std::int32_t r = 0; r < rivals(); ++r) {
-        open.level_ranges[r] = bracket(open, rival(r), all_of(rival(r)), kSameShare, open.level_ranges[r]);
+        open.level_ranges[r] = bracket(open, rival(r), all_of(rival(r)), kRounding.same_share, open.level_ranges[r]);
         const EtaRange level{open.levels[r], open.levels[r]};
         for (std::int32_t t = 0; t < trees(); ++t) {
             own[t] = between(r, open.here[t], {eta, eta}, level).low;
@@ -135,12 +130,13 @@ void TailBreach::lean(OpenBox& open) const {
 bool TailBreach::bound(OpenBox& open, double tau) const {
     lean(open);  // which lists the leaves
     const double most = raised(tau, steep_);
-    if (!bound_listed(open, most, bracket(open, alternative(), open.etas, kSameShare, open.etas))) return false;
+    if (!bound_listed(open, most, bracket(open, alternative(), open.etas, kRounding.same_share, open.etas)))
+        return false;
     if (open.holds || pulls(open, most)) return true;
     const auto here = open.counted();
     const std::int32_t r = open.worst;
-    const std::int32_t eta = alternative().best_eta(here, all_of(alternative()), kSameShare, open.eta_here);
-    const std::int32_t level = rival(r).best_eta(here, all_of(rival(r)), kSameShare, open.levels[r]);
+    const std::int32_t eta = alternative().best_eta(here, all_of(alternative()), kRounding.same_share, open.eta_here);
+    const std::int32_t level = rival(r).best_eta(here, all_of(rival(r)), kRounding.same_share, open.levels[r]);
     std::vector<double> own;
     for (const std::int32_t leaf : here) own.push_back(between(r, leaf, {eta, eta}, {level, level}).low);
     double largest = 0.0;

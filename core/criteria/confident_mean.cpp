@@ -4,16 +4,10 @@
 #include <cmath>
 
 #include "base/numbers.hpp"
+#include "base/settings.hpp"
 #include "criteria/spread.hpp"
 
 namespace whence {
-
-namespace {
-
-// Share of the terms of a sum by which rounding may put a bound above what it bounds.
-constexpr double kRounding = 1e-13;
-
-}  // namespace
 
 Criterion::Excess ConfidentMeanCriterion::excess(LeafView leaves, EtaRange, std::span<std::int32_t>) const {
     const double steep = steepness(kappa_, static_cast<std::int32_t>(leaves.size()));
@@ -59,7 +53,7 @@ void ConfidentMeanCriterion::tilt(OpenBox& open, std::int32_t rival) const {
 // The sum that bounds the box best may hold at the projection, though the criterion does not. The one that is exact
 // there does not.
 bool ConfidentMeanCriterion::bound(OpenBox& open, double tau) const {
-    const double raised = tau + kRounding * lean_rows(open);
+    const double raised = tau + kRounding.spread_of_means * lean_rows(open);
     if (!MeanCriterion::bound(open, raised)) return false;
     const std::int32_t r = open.worst;
     if (open.holds || is_mixture(r) || pulls(open, raised)) return true;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "base/settings.hpp"
 #include "criteria/spread.hpp"
 
 namespace whence {
@@ -68,7 +69,7 @@ bool ConfidentTailCriterion::lean_listed(OpenBox& open) const {
     for (std::int32_t r = 0; r < rivals(); ++r) {
         // Fewer leaves leave fewer thresholds.
         const EtaRange possible = open.ranges_known ? open.level_ranges[r] : all_of(rival(r));
-        const EtaRange suited = bracket(open, rival(r), possible, kSameShare, open.level_ranges[r]);
+        const EtaRange suited = bracket(open, rival(r), possible, kRounding.same_share, open.level_ranges[r]);
         left = left && !suited.empty();
         open.level_ranges[r] = suited.empty() ? possible : suited;
         std::vector<double>& at_level = r == open.worst ? own.at_level : own.taken_off_others;
@@ -96,7 +97,7 @@ bool ConfidentTailCriterion::bound(OpenBox& open, double tau) const {
     list(open);
     if (!lean_listed(open)) return false;
     const double most = raised(tau, steep_);
-    const EtaRange suited = bracket(open, alternative(), open.etas, kSameShare, open.etas);
+    const EtaRange suited = bracket(open, alternative(), open.etas, kRounding.same_share, open.etas);
     if (suited.empty()) return false;
     EtaRange range = possible(open, most, suited);
     // As long as one half of the levels is ruled out, the other one may be cut in half again.
@@ -165,7 +166,7 @@ bool ConfidentTailCriterion::lean_to_projection(OpenBox& open, double tau) const
     const std::int32_t r = open.worst;
     const auto here = open.counted();
     const std::int32_t eta = std::min(open.eta_here, alternative().etas() - 1);
-    const std::int32_t level = rival(r).best_eta(here, all_of(rival(r)), kSameShare, open.levels[r]);
+    const std::int32_t level = rival(r).best_eta(here, all_of(rival(r)), kRounding.same_share, open.levels[r]);
     std::vector<double> own;
     for (const std::int32_t leaf : here) own.push_back(alternative().value(leaf, eta) - rival(r).value(leaf, level));
     lean_at(own, steep_, room(open).tilts[r]);

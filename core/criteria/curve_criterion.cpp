@@ -7,15 +7,9 @@
 #include <utility>
 
 #include "base/numbers.hpp"
+#include "base/settings.hpp"
 
 namespace whence {
-
-namespace {
-
-// Share of the terms of a sum by which rounding may put a bound above what it bounds.
-constexpr double kRounding = 1e-12;
-
-}  // namespace
 
 BrokenLine::BrokenLine(std::vector<double> at, std::vector<double> value, double before, double after)
     : at_(std::move(at)),
@@ -170,7 +164,7 @@ void CurveCriterion::add_lines(OpenBox& open, std::int32_t rival, const Lines& l
 // The lines may hold at the projection, though the curves do not. Those that are as high there as can be do so less
 // often.
 bool CurveCriterion::bound(OpenBox& open, double tau) const {
-    const double raised = tau + kRounding * lean_rows(open);
+    const double raised = tau + kRounding.curves * lean_rows(open);
     if (!MeanCriterion::bound(open, raised)) return false;
     if (open.holds || pulls(open, raised)) return true;
     const std::vector<double> sums = forecast(open.counted());

@@ -6,37 +6,12 @@
 #include <stdexcept>
 
 #include "base/numbers.hpp"
+#include "base/settings.hpp"
 #include "routes/box_routes.hpp"
 
 namespace whence {
 
 namespace {
-
-// Routes that a box lists at most, and looks at a leaf that it may take to find them, at least so many steps.
-constexpr std::size_t kMostRoutes = 600;
-constexpr std::size_t kMostLooks = 3'000'000, kLeastSteps = 200;
-// Routes above which not even a small question lists them at its first box.
-constexpr double kManyRoutes = 10'000.0;
-// A box tries again where it meets at most this share of the leaves of the last one that had too many routes.
-constexpr double kTryAgain = 0.8;
-// A box writes down its plans where they are at most this share of those that it was handed.
-constexpr double kWorthKeeping = 0.8;
-
-// Routes up to which their costs are summed up one by one, where otherwise the cheapest of all would be found.
-constexpr std::size_t kSummed = 100;
-
-// By how much of the tail counted shares may be wrong.
-constexpr double kRounding = 1e-9;
-
-// Numbers of tolls that are held for the parts of boxes, about, at most.
-constexpr std::size_t kMostTolls = 8'000'000;
-// Bounds are found with half the digits, unless they are as near to tau as so many times what that may be wrong by.
-constexpr double kClose = 4.0;
-
-// How often tolls are changed at the first box, and at others; and prices that are added up for that at most.
-constexpr std::size_t kFirstRounds = 16, kFurtherRounds = 8, kMostPrices = 60'000'000;
-// Routes are listed where for each arc of a route there are at most so many to take.
-constexpr std::size_t kWide = 9;
 
 double sum_at(const double* row, LeafView leaves) {
     double total = 0.0;
@@ -108,7 +83,7 @@ EtaRange PlanList::attained(const TailTable& table, const Grid& grid, std::span<
             most[k] += high[k];
         }
     });
-    const double tail = table.tail() * trees, slack = kRounding * trees;
+    const double tail = table.tail() * trees, slack = kRounding.counted_share * trees;
     std::size_t first = 0, last = etas - 1;
     while (first < last && least[first] > tail + slack) ++first;
     while (last > first && most[last - 1] < tail - slack) --last;
@@ -140,7 +115,7 @@ void PlanList::add_tail_plan(const TailTable& table, const Grid& grid, std::span
         std::copy(own, own + size, values.begin() + static_cast<std::ptrdiff_t>(i * size));
     }
     // The excess over any rival bounds that over the cheapest one from below. A few of them will do here.
-    const std::int64_t every = std::max<std::int64_t>(1, rival_rows() / 12);
+    const std::int64_t every = std::max<std::int64_t>(1, rival_rows() / kSettings.plans.few_rivals);
     // The thresholds that no rival has ruled out yet lie between `first` and `last`, mostly all that are in between.
     std::vector<char> out(size, 0);
     std::size_t first = 0, last = size;
@@ -172,7 +147,7 @@ void PlanList::add_tail_plan(const TailTable& table, const Grid& grid, std::span
 Criterion::Excess PlanList::least(LeafView leaves, const PossiblePlans* among, std::span<std::int32_t> levels) const {
     double best = kInfinity, cheapest = kInfinity;
     if (routes_ != nullptr) {
-        if (among != nullptr && !among->routes && among->numbers.size() <= kSummed)
+        if (among != nullptr && !among->routes && among->numbers.size() <= kSettings.plans.summed_routes)
             for (const std::int32_t z : among->numbers) best = std::min(best, sum_at(plan(z), leaves));
         else
             best = routes_->cheapest(routes_->sum(leaves));
@@ -217,7 +192,7 @@ void PlanList::set_routes(std::shared_ptr<const RouteTable> routes, std::shared_
     if (rival_rows() != 1) throw std::invalid_argument("There must be one rival, the decision.");
     routes_ = std::move(routes);
     all_routes_ = std::move(all);
-    many_ = routes_->network().routes() > kManyRoutes;
+    many_ = routes_->network().routes() > kSettings.plans.many_routes;
 }
 
 std::unique_ptr<PlanList> PlanList::best_at(std::span<const std::int32_t> leaves, std::size_t trees) const {
@@ -293,7 +268,7 @@ Tolls PlanList::tolls_of(const OpenBox& open) const {
 std::int32_t PlanList::hold(Tolls tolls, const PlansLeft& before) const {
     const std::size_t numbers = tolls.trees() * tolls.network().arcs().size();
     std::lock_guard lock(mutex_);
-    if (before && tolls_held_ + numbers > kMostTolls) return before->routes->tolls;
+    if (before && tolls_held_ + numbers > kSettings.plans.kept_tolls) return before->routes->tolls;
     tolls_held_ += numbers;
     held_.push_back(std::make_unique<const Tolls>(std::move(tolls)));
     return static_cast<std::int32_t>(held_.size()) - 1;
@@ -312,7 +287,7 @@ bool PlanList::bound_routes(OpenBox& open, double tau) const {
     if (before && !bound_apart(open, tau, before->routes->ways)) return false;
     const ListedLeaves listed = listed_leaves(open);
     const auto met = static_cast<double>(listed.leaves.size());
-    if (before && met > kTryAgain * static_cast<double>(before->routes->met)) return true;
+    if (before && met > kSettings.plans.try_again * static_cast<double>(before->routes->met)) return true;
     std::vector<double> rival;
     for (const std::int32_t leaf : listed.leaves) rival.push_back(this->rival(open.levels[0])[leaf]);
     const LeafSlots slots({listed.leaves, listed.from, rival});
@@ -322,11 +297,12 @@ bool PlanList::bound_routes(OpenBox& open, double tau) const {
     if ((!before && !many_) || !routes_->suits_floats())
         return list_routes(open, slots, with_all_digits(tolls, slots), tolls, tau);
     const std::size_t prices = slots.count() * tolls.network().arcs().size();
-    const std::size_t rounds = std::min(before ? kFurtherRounds : kFirstRounds, 1 + kMostPrices / prices);
+    const std::size_t rounds = std::min(before ? kSettings.plans.further_rounds : kSettings.plans.first_rounds,
+                                        1 + kSettings.plans.prices / prices);
     const Tolls::Agreement agreed = tolls.agree(slots, tau, static_cast<int>(rounds));
     if (agreed.arcs.empty()) return false;
     Tolls after = tolls.after(agreed);
-    if (tau - agreed.bound < kClose * agreed.rounding)
+    if (tau - agreed.bound < kSettings.plans.close_to_tau * agreed.rounding)
         return list_routes(open, slots, with_all_digits(after, slots), after, tau);
     const BoxRoutes<float> routes({agreed.prices, after.network(), agreed.arcs}, agreed.rounding);
     return list_routes(open, slots, routes, after, tau);
@@ -343,9 +319,9 @@ bool PlanList::list_routes(OpenBox& open, const LeafSlots& slots, const BoxRoute
     if (!bound_apart(open, tau, row)) return false;
     const std::vector<Arc>& arcs = tolls.network().arcs();
     typename BoxRoutes<Number>::Listing found{false, {}};
-    if (!many_ || arcs.size() <= kWide * static_cast<std::size_t>(tolls.network().longest())) {
-        const auto steps = std::max(kLeastSteps, kMostLooks / slots.count());
-        found = routes.list(tau, kMostRoutes, static_cast<std::int64_t>(steps));
+    if (!many_ || arcs.size() <= kSettings.plans.wide_network * static_cast<std::size_t>(tolls.network().longest())) {
+        const auto steps = std::max(kSettings.plans.least_steps, kSettings.plans.looks / slots.count());
+        found = routes.list(tau, kSettings.plans.listed_routes, static_cast<std::int64_t>(steps));
     }
     if (found.whole && plans_.has_room(found.routes.size())) {
         leave(open, {numbers(known_, plans_, *routes_, found.routes), {}, {}});
@@ -463,7 +439,7 @@ bool PlanList::bound(OpenBox& open, double tau) const {
     }
     const Bounds found = bounds(open, tau);
     if (found.plans.empty()) return false;
-    if (static_cast<double>(found.plans.size()) <= kWorthKeeping * static_cast<double>(found.asked))
+    if (static_cast<double>(found.plans.size()) <= kSettings.plans.worth_keeping * static_cast<double>(found.asked))
         leave(open, {found.plans, {}, {}});
     room(open).plan = found.plans[found.best];
     open.slack = tau - found.totals[found.best];

@@ -14,6 +14,8 @@
 #include <span>
 #include <stdexcept>
 
+#include "base/settings.hpp"
+
 namespace whence {
 
 class PlanRows {
@@ -25,10 +27,10 @@ public:
     // Whether so many further rows keep the memory of all of them within bounds.
     bool has_room(std::size_t more) const {
         const std::size_t all = static_cast<std::size_t>(count()) + more;
-        return (all <= kLeast || all * width_ <= most_numbers_) && all <= kBlocks * kEach;
+        return (all <= kSettings.plans.least_rows || all * width_ <= most_numbers_) && all <= kBlocks * kEach;
     }
     // Keep all rows together to so many numbers, but for the first few.
-    void limit(std::size_t numbers) { most_numbers_ = std::min(numbers, kMostNumbers); }
+    void limit(std::size_t numbers) { most_numbers_ = std::min(numbers, kSettings.plans.row_numbers); }
     std::size_t bytes() const { return static_cast<std::size_t>(count()) * width_ * sizeof(double); }
     const double* operator[](std::int32_t number) const {
         const auto i = static_cast<std::size_t>(number);
@@ -50,11 +52,11 @@ public:
     }
 
 private:
-    static constexpr std::size_t kEach = 512, kBlocks = 2048, kMostNumbers = 60'000'000, kLeast = 8;
+    static constexpr std::size_t kEach = 512, kBlocks = 2048;
     using Block = std::array<std::unique_ptr<double[]>, kEach>;
     using Blocks = std::array<std::unique_ptr<Block>, kBlocks>;
 
-    std::size_t width_, most_numbers_ = kMostNumbers;
+    std::size_t width_, most_numbers_ = kSettings.plans.row_numbers;
     std::unique_ptr<Blocks> blocks_;
     std::atomic<std::int32_t> count_ = 0;
     std::mutex mutex_;

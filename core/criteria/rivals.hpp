@@ -6,13 +6,16 @@
 #include <stdexcept>
 #include <vector>
 
+#include "base/settings.hpp"
+
 namespace whence {
 
 class Rivals {
 public:
     explicit Rivals(std::int32_t leaves)
         : leaves_(leaves),
-          capacity_(std::max<std::int64_t>(kLeast, kNumbers / std::max(1, leaves))) {}
+          capacity_(std::max<std::int64_t>(kSettings.forest.least_rivals,
+                                           kSettings.forest.rival_numbers / std::max(1, leaves))) {}
 
     // Number of a new plan.
     std::int32_t add(std::vector<double> row) {
@@ -39,9 +42,6 @@ public:
     std::int64_t capacity() const { return capacity_; }
 
 private:
-    // Numbers that are kept at most, and plans that are kept at least.
-    static constexpr std::int64_t kNumbers = 16'000'000, kLeast = 64;
-
     std::int32_t leaves_;
     std::int64_t capacity_;
     std::int32_t count_ = 0;

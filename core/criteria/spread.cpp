@@ -6,18 +6,11 @@
 #include <stdexcept>
 
 #include "base/numbers.hpp"
+#include "base/settings.hpp"
 
 namespace whence {
 
 namespace {
-
-// Steps in which the common level of the trees is closed in on, and how close is enough, as a share of where it may
-// lie. Any level gives a valid bound.
-constexpr int kSteps = 4;
-constexpr double kClose = 1e-4;
-// Parabolas that are tried for a box, and the least width of one beside the values.
-constexpr int kParabolas = 4;
-constexpr double kLeastWidth = 1e-9;
 
 struct Moments {
     double mean, norm;  // and the distance of the values from their mean
@@ -58,7 +51,7 @@ double with_spread(std::span<const double> values, double steep) {
 
 Parabola parabola_at(std::span<const double> values, double most) {
     const auto [mean, norm] = moments(values.size(), [&](std::size_t t) { return values[t]; });
-    return {mean, std::max({norm, kLeastWidth * most, std::numeric_limits<double>::min()})};
+    return {mean, std::max({norm, kSettings.forest.least_width * most, std::numeric_limits<double>::min()})};
 }
 
 // A parabola is largest at one of the ends of a range. The next one is exact there.
@@ -66,10 +59,10 @@ Parabola parabola_between(std::span<const double> low, std::span<const double> h
     std::vector<double> ends(low.size());
     double most = 0.0;
     for (std::size_t t = 0; t < ends.size(); ++t) most = std::max({most, std::abs(low[t]), std::abs(high[t])});
-    first.width = std::max({first.width, kLeastWidth * most, std::numeric_limits<double>::min()});
+    first.width = std::max({first.width, kSettings.forest.least_width * most, std::numeric_limits<double>::min()});
     Parabola best = first, now = first;
     double least = kInfinity;
-    for (int i = 0; i < kParabolas; ++i) {
+    for (int i = 0; i < kSettings.forest.parabolas; ++i) {
         double total = 0.5 * steep * now.width;
         for (std::size_t t = 0; t < ends.size(); ++t) {
             const double below = low[t] + steep * now.at(low[t]), above = high[t] + steep * now.at(high[t]);
@@ -125,10 +118,10 @@ void lean_between(std::span<const double> low, std::span<const double> high, dou
         return;
     }
     double most = too_high(low, high, steep, above);
-    const double close = kClose * (above - below);
+    const double close = kSettings.forest.close_level * (above - below);
     double level = below;
     // Where the line between both ends is zero; an end that stays counts half, so that it does not stay for long.
-    for (int i = 0, side = 0; i < kSteps && above - below > close; ++i) {
+    for (int i = 0, side = 0; i < kSettings.forest.spread_steps && above - below > close; ++i) {
         level = most > least ? below + (above - below) * (-least / (most - least)) : 0.5 * (below + above);
         const double now = too_high(low, high, steep, level);
         if (now > 0.0) {
@@ -142,7 +135,7 @@ void lean_between(std::span<const double> low, std::span<const double> high, dou
             if (side < 0) most *= 0.5;
             side = -1;
         }
-        if (std::abs(now) <= kClose * close) break;
+        if (std::abs(now) <= kSettings.forest.close_level * close) break;
     }
     lean_to(level);
 }

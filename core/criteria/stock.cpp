@@ -7,15 +7,11 @@
 #include <utility>
 
 #include "base/numbers.hpp"
+#include "base/settings.hpp"
 
 namespace whence {
 
 namespace {
-
-// Share of the largest cost by which rounding may put a bound above what it bounds.
-constexpr double kRounding = 1e-12;
-// Quantities of a product at which it is looked whether they can be best, before a table is made, at most.
-constexpr std::size_t kLookedAt = 64;
 
 // Whether a tree has the leaf of the projection in the whole box; that leaf itself may have been dropped.
 bool is_decided(const OpenBox& open, std::int32_t tree) {
@@ -119,7 +115,7 @@ template <class Demands>
 UpTo shares_up_to(const std::vector<double>& points, const Demands& demands, std::span<const std::int32_t> tree,
                   std::int32_t trees) {
     UpTo found;
-    const std::size_t step = 1 + (points.size() - 1) / kLookedAt;
+    const std::size_t step = 1 + (points.size() - 1) / kSettings.plans.looked_at;
     for (std::size_t k = 0; k < points.size(); k += step) found.at.push_back(k);
     const std::size_t size = found.at.size();
     found.least.assign(size, 0.0);
@@ -174,8 +170,9 @@ StockTable::StockTable(const LeafSamples& samples, const Products& products, std
         const double rates = products.holding[j] + products.backorder[j], rate = products.backorder[j];
         std::size_t first = 0, last = own.size() - 1;
         for (std::size_t g = 0; g < shares.at.size(); ++g) {
-            if (rates * shares.most[g] < rate - kRounding * rates) first = std::min(shares.at[g] + 1, own.size() - 1);
-            if (rates * shares.least[g] > rate + kRounding * rates) {
+            if (rates * shares.most[g] < rate - kRounding.stock * rates)
+                first = std::min(shares.at[g] + 1, own.size() - 1);
+            if (rates * shares.least[g] > rate + kRounding.stock * rates) {
                 last = std::max(shares.at[g], first);
                 break;
             }
@@ -331,8 +328,8 @@ void StockCriterion::narrow(OpenBox& open, const std::vector<double>& here) cons
     for (const double cost : here) size = std::max(size, std::abs(cost));
     const std::vector<EtaRange> before = ranges;
     for (auto& [first, last] : ranges) {
-        while (first < last && high[first] < -kRounding * size) ++first;
-        while (last > first && low[last - 1] > kRounding * size) --last;
+        while (first < last && high[first] < -kRounding.stock * size) ++first;
+        while (last > first && low[last - 1] > kRounding.stock * size) --last;
     }
     if (ranges == before && open.plans) return;
     const std::size_t bytes = ranges.capacity() * sizeof(EtaRange);
@@ -379,7 +376,7 @@ bool StockCriterion::bound(OpenBox& open, double tau) const {
     lean(open);
     double size = 0.0;
     for (std::int32_t t = 0; t < open.trees; ++t) size += std::abs(row(open, 0)[open.here[t]]);
-    return MeanCriterion::bound(open, tau + kRounding * size);
+    return MeanCriterion::bound(open, tau + kRounding.stock * size);
 }
 
 }  // namespace whence

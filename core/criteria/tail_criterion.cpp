@@ -5,15 +5,11 @@
 #include <stdexcept>
 
 #include "base/numbers.hpp"
+#include "base/settings.hpp"
 
 namespace whence {
 
 namespace {
-
-// From this many etas on it pays to ask which of them can attain the CVaR.
-constexpr std::int32_t kWide = 64;
-// Share of the terms of a sum by which rounding may put a bound with confidence above what it bounds.
-constexpr double kRounding = 1e-11;
 
 // The first of low..high that suits, as all after it do; `high` where none before it does. It is looked for from a
 // guess outwards: in the next box, or at the next context, it is often the same or nearly so.
@@ -71,7 +67,7 @@ TailTable::TailTable(const LeafSamples& samples, std::vector<double> etas, std::
 // Costs are etas themselves: counted by their ranks, the excess grows from each eta down to the next one below it.
 void TailTable::fill(std::int32_t leaf, EtaRange range, double* row) const {
     const auto own = samples_.of(leaf);
-    const double scale = 1.0 / (samples_.divisor(leaf) * tail_ * trees_), share = samples_.share(leaf) / trees_;
+    const double scale = 1.0 / (samples_.total(leaf) * tail_ * trees_), share = 1.0 / trees_;
     std::fill(row + range.first, row + range.last + 1, 0.0);
     double above = 0.0, over = 0.0;
     for (const std::int32_t sample : own) {
@@ -108,10 +104,7 @@ void TailTable::fill_all() {
         sum_above();
         return;
     }
-    for (leaf = 0; leaf < leaves; ++leaf) {
-        share_.push_back(1.0 / samples_.divisor(leaf));
-        if (samples_.whole > 0.0) less_.push_back(tail_ * (samples_.share(leaf) - 1.0));
-    }
+    for (leaf = 0; leaf < leaves; ++leaf) share_.push_back(1.0 / samples_.total(leaf));
     const std::int64_t most = leaves > 0 ? *std::max_element(samples_.size.begin(), samples_.size.end()) : 0;
     if (most <= std::numeric_limits<std::uint16_t>::max())
         count_above(above_);
@@ -123,12 +116,12 @@ void TailTable::fill_all() {
 // they go on side by side.
 template <std::int32_t lanes>
 void TailTable::fill_leaves(std::int32_t first, std::vector<double>& masses) {
-    double scale[lanes], share[lanes], above[lanes] = {}, over[lanes] = {};
+    const double share = 1.0 / trees_;
+    double scale[lanes], above[lanes] = {}, over[lanes] = {};
     double* rows[lanes];
     std::fill(masses.begin(), masses.end(), 0.0);
     for (std::int32_t i = 0; i < lanes; ++i) {
-        scale[i] = 1.0 / (samples_.divisor(first + i) * tail_ * trees_);
-        share[i] = samples_.share(first + i) / trees_;
+        scale[i] = 1.0 / (samples_.total(first + i) * tail_ * trees_);
         rows[i] = values_.get() + at(first + i, 0);
         for (const std::int32_t sample : samples_.of(first + i))
             masses[static_cast<std::size_t>(lanes * rank_[sample] + i)] += samples_.mass_of(sample);
@@ -137,7 +130,7 @@ void TailTable::fill_leaves(std::int32_t first, std::vector<double>& masses) {
     for (std::int32_t k = etas() - 1; k >= 0; --k) {
         const double* mass = masses.data() + lanes * k;
         const double step = k > 0 ? eta[k] - eta[k - 1] : 0.0;
-        for (std::int32_t i = 0; i < lanes; ++i) rows[i][k] = share[i] * eta[k] + over[i] * scale[i];
+        for (std::int32_t i = 0; i < lanes; ++i) rows[i][k] = share * eta[k] + over[i] * scale[i];
         for (std::int32_t i = 0; i < lanes; ++i) {
             above[i] += mass[i];
             over[i] += above[i] * step;
@@ -186,7 +179,7 @@ double TailTable::computed_value(std::int32_t leaf, std::int32_t eta) const {
     double over = 0.0;
     for (const std::int32_t sample : samples_.of(leaf))
         over += samples_.mass_of(sample) * std::max(0.0, etas_[rank_[sample]] - etas_[eta]);
-    return (samples_.share(leaf) * etas_[eta] + over / (samples_.divisor(leaf) * tail_)) / trees_;
+    return (etas_[eta] + over / (samples_.total(leaf) * tail_)) / trees_;
 }
 
 std::uint32_t TailTable::counted_above(std::int32_t leaf, std::int32_t eta) const {
@@ -204,22 +197,19 @@ double TailTable::summed_above(std::int32_t leaf, std::int32_t eta) const {
 
 template <class Use>
 double TailTable::with_shares(std::int32_t eta, Use use) const {
-    const double *share = share_.data(), *less = less_.data();
+    const double* share = share_.data();
     const auto by_counts = [&](const auto* above) {
-        if (less_.empty())
-            return use([=](std::int32_t leaf) { return static_cast<double>(above[leaf]) * share[leaf]; });
-        return use([=](std::int32_t leaf) { return static_cast<double>(above[leaf]) * share[leaf] - less[leaf]; });
+        return use([=](std::int32_t leaf) { return static_cast<double>(above[leaf]) * share[leaf]; });
     };
     if (!above_.empty()) return by_counts(above_.data() + below(eta, 0));
     if (!many_above_.empty()) return by_counts(many_above_.data() + below(eta, 0));
     return use([&](std::int32_t leaf) { return share_above(leaf, eta); });
 }
 
-// Shares are not negative, unless weights are pooled, so that a sum that exceeds something does so to its end.
+// Shares are not negative, so that a sum that exceeds something does so to its end.
 template <class Pick>
 double TailTable::sum_above(const ListedLeaves& reached, std::int32_t eta, double enough, double none,
                             Pick pick) const {
-    if (samples_.whole > 0.0) enough = kInfinity;
     return with_shares(eta, [&](auto share) {
         double total = 0.0;
         for (std::int32_t t = 0; t < reached.trees() && !(total > enough); ++t) {
@@ -287,7 +277,7 @@ void TailCriterion::make_room(OpenBox& open) const {
 double TailCriterion::raised(double tau, double steep) const {
     double most = 0.0;
     for (std::int32_t r = 0; r < rivals(); ++r) most = std::max(most, rival(r).largest());
-    return tau + kRounding * (1.0 + steep) * (alternative().largest() + most);
+    return tau + kRounding.spread_of_tails * (1.0 + steep) * (alternative().largest() + most);
 }
 
 bool TailCriterion::pulls(const OpenBox& open, double tau) const {
@@ -502,7 +492,8 @@ bool TailCriterion::settle(OpenBox& open, double tau, EtaRange range) const {
 
 bool TailCriterion::bound(OpenBox& open, double tau) const {
     list(open);
-    return bound_listed(open, tau, open.etas.size() > kWide ? listed_quantiles(open, open.etas) : open.etas);
+    return bound_listed(open, tau,
+                        open.etas.size() > kSettings.forest.wide_range ? listed_quantiles(open, open.etas) : open.etas);
 }
 
 bool TailCriterion::bound_again(OpenBox& open, double tau) const {

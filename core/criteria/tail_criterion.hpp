@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/settings.hpp"
 #include "criteria/criterion.hpp"
 #include "criteria/spread.hpp"
 #include "forest/least_per_tree.hpp"
@@ -20,12 +21,6 @@ struct LeafSamples {
     std::span<const std::int32_t> samples;
     std::span<const std::int64_t> first, size;
     std::span<const double> mass = {};  // of every sample; empty where all count alike
-    // Of pooled weights, where samples count alike in all leaves: what a leaf's sums are divided by, not by its size.
-    double whole = 0.0;
-
-    // What sums over a leaf are divided by, and how much the leaf counts.
-    double divisor(std::int32_t leaf) const { return whole > 0.0 ? whole : total(leaf); }
-    double share(std::int32_t leaf) const { return whole > 0.0 ? static_cast<double>(size[leaf]) / whole : 1.0; }
 
     std::span<const std::int32_t> of(std::int32_t leaf) const {
         return samples.subspan(static_cast<std::size_t>(first[leaf]), static_cast<std::size_t>(size[leaf]));
@@ -55,7 +50,7 @@ public:
         return most + (etas_.back() - etas_.front()) / tail_;
     }
 
-    // (eta + mean excess over eta / tail) / trees, of a leaf and an eta; of pooled weights, times the leaf's share.
+    // (eta + mean excess over eta / tail) / trees, of a leaf and an eta.
     double value(std::int32_t leaf, std::int32_t eta) const {
         return kept_ ? values_[at(leaf, eta)] : computed_value(leaf, eta);
     }
@@ -67,14 +62,13 @@ public:
         return buffer.data();
     }
 
-    // Share of a leaf's samples that cost more than an eta; from whole numbers where all samples count alike. Of pooled
-    // weights, made such that the sum over trees is more than their tails where more than the tail lies above.
+    // Share of a leaf's samples that cost more than an eta; from whole numbers where all samples count alike.
     double share_above(std::int32_t leaf, std::int32_t eta) const {
         if (!samples_.mass.empty()) return kept_ ? shares_[below(eta, leaf)] : summed_above(leaf, eta);
         const std::uint32_t above = !above_.empty()        ? above_[below(eta, leaf)]
                                     : !many_above_.empty() ? many_above_[below(eta, leaf)]
                                                            : counted_above(leaf, eta);
-        return above * (1.0 / samples_.divisor(leaf)) - tail_ * (samples_.share(leaf) - 1.0);
+        return above * (1.0 / samples_.total(leaf));
     }
 
     // Sum over trees of the smallest, or the largest, such share among their leaves. It may end as soon as it exceeds
@@ -134,7 +128,6 @@ private:
     std::vector<std::uint32_t> many_above_;
     std::vector<double> shares_;  // what share of its mass these have, where samples do not count alike
     std::vector<double> share_;   // of a sample of the leaf
-    std::vector<double> less_;    // what is taken off their sum, where weights are pooled
 };
 
 struct TailScratch : Scratch {
@@ -197,10 +190,6 @@ public:
     EtaRange quantiles(OpenBox& open, EtaRange range) const;
 
 protected:
-    // A threshold suits where at most this much more than the tail lies above: shares such as 1/3 do not add up
-    // exactly, and thresholds that are equally good differ in spread.
-    static constexpr double kSameShare = 1e-12;
-
     static TailScratch& room(const OpenBox& open) { return static_cast<TailScratch&>(*open.scratch); }
     // With confidence: the excess, `steep(rival)` times the spread of the trees added to the difference of both CVaR;
     // and tau, raised by what rounding may add to a bound.
@@ -258,11 +247,11 @@ template <class Steep>
 Criterion::Excess TailCriterion::excess_with_spread(LeafView leaves, std::span<std::int32_t> levels, std::int32_t guess,
                                                     Steep steep) const {
     std::vector<double> mine(leaves.size()), own(leaves.size());
-    const std::int32_t eta = alternative().best_eta(leaves, all_of(alternative()), kSameShare, guess);
+    const std::int32_t eta = alternative().best_eta(leaves, all_of(alternative()), kRounding.same_share, guess);
     for (std::size_t t = 0; t < mine.size(); ++t) mine[t] = alternative().value(leaves[t], eta);
     Excess found{-kInfinity, 0, eta};
     for (std::int32_t r = 0; r < rivals(); ++r) {
-        levels[r] = rival(r).best_eta(leaves, all_of(rival(r)), kSameShare, levels[r]);
+        levels[r] = rival(r).best_eta(leaves, all_of(rival(r)), kRounding.same_share, levels[r]);
         for (std::size_t t = 0; t < own.size(); ++t) own[t] = mine[t] - rival(r).value(leaves[t], levels[r]);
         const double over = with_spread(own, steep(r));
         if (over > found.over) found = {over, r, eta};

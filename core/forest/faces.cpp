@@ -3,19 +3,9 @@
 #include <algorithm>
 
 #include "base/numbers.hpp"
+#include "base/settings.hpp"
 
 namespace whence {
-
-namespace {
-
-// What a half that gains nothing counts for.
-constexpr double kLeast = 1e-3;
-// Rises add up to zero but for rounding: a share must exceed another one by more than that can amount to.
-constexpr double kRounding = 1e-9;
-// Leaves of a tree above which only the first step of each of its gains is followed.
-constexpr std::size_t kMany = 64;
-
-}  // namespace
 
 std::optional<Face> Faces::pulling(const OpenBox& open) {
     touched_.clear();
@@ -111,7 +101,7 @@ void Faces::lift(const OpenBox& open, const Criterion& criterion, std::int32_t t
             while (edge != end) {
                 Step step = next_step(open, j, edge, side);
                 double gain = step.value - price_[chosen];
-                if (gain >= slack || listed_.size() > kMany) {
+                if (gain >= slack || listed_.size() > kSettings.forest.many_leaves) {
                     gain = std::min(gain, slack);
                     step.to = end;
                 }
@@ -129,7 +119,7 @@ void Faces::lift(const OpenBox& open, const Criterion& criterion, std::int32_t t
 std::optional<Face> Faces::most_settled(const OpenBox& open, double need, double cutoff) {
     const double a_rise = need > 0.0 ? 1.0 / need : 0.0, a_step = 1.0 / (cutoff - open.near);
     std::optional<Face> chosen;
-    double best = kLeast * kLeast;  // of a face that settles nothing
+    double best = kSettings.forest.least_share * kSettings.forest.least_share;  // of a face that settles nothing
     for (std::int32_t j = 0; j < grid_->columns(); ++j) {
         if (!seen_[j]) continue;
         seen_[j] = 0;
@@ -143,8 +133,9 @@ std::optional<Face> Faces::most_settled(const OpenBox& open, double need, double
             const double way = to < 0 ? 0.0 : std::max(0.0, located_->distance(j, to) - located_->distance(j, here));
             const double first = std::min(1.0, before * a_rise + (above ? 0.0 : way * a_step));
             const double second = std::min(1.0, after * a_rise + (above ? way * a_step : 0.0));
-            const double score = std::max(first, kLeast) * std::max(second, kLeast);
-            if (score > best * (1.0 + kRounding)) {
+            const double score =
+                std::max(first, kSettings.forest.least_share) * std::max(second, kSettings.forest.least_share);
+            if (score > best * (1.0 + kRounding.rises)) {
                 chosen = Face{j, cut};
                 best = score;
             }

@@ -6,25 +6,22 @@
 #include <stdexcept>
 
 #include "base/numbers.hpp"
+#include "base/settings.hpp"
 
 namespace whence {
 
 namespace {
 
-// The shares of the strong bound learn at the first box, and again whenever this many have been bounded.
-constexpr std::int64_t kLearnEvery = 64;
-// A strong bound is lowered by this much (by this share where it is above 1), so that rounding cannot put it above the
-// optimum.
-constexpr double kRounding = 1e-10;
-
 // What the shares learn at a box. The first lesson is the longest; a forest with very long paths gets a shorter one.
 Shares::Lesson lesson(std::int64_t bounds_taken, std::size_t path_entries, const Deadline& deadline) {
+    constexpr const ForestSettings& own = kSettings.forest;
     if (bounds_taken == 0) {
         const auto entries = static_cast<std::int64_t>(std::max<std::size_t>(1, path_entries));
-        const auto longest = std::min<std::int64_t>(100, std::max<std::int64_t>(8, 4'000'000 / entries));
+        const auto longest =
+            std::clamp<std::int64_t>(own.lesson_entries / entries, own.shortest_lesson, own.first_lesson);
         return {static_cast<std::int32_t>(longest), 1.0, deadline};
     }
-    if (bounds_taken % kLearnEvery == 0) return {8, 0.1, deadline};
+    if (bounds_taken % kSettings.forest.learn_every == 0) return {own.shortest_lesson, own.later_rate, deadline};
     return {1, 0.0, deadline};
 }
 
@@ -109,10 +106,13 @@ bool ForestWorker::open(Queue::Entry entry, double cutoff) {
     const auto [key, link] = entry;
     open_.key = key;
     open_.link = link;
-    recall_levels();
+    Queue::Known known = queue_.known(link);
+    // Contexts in which a lone rival has other thresholds than a box around this one has left are no explanations.
+    open_.ranges_known = criterion_.rivals() == 1 && !known.levels.empty();
+    if (open_.ranges_known) open_.level_ranges.assign(1, known.levels);
     if (!queue_.rebuild(link, open_.box)) return false;
-    open_.plans = queue_.plans(link);
-    open_.etas = link == Queue::kWhole ? EtaRange{0, criterion_.etas() - 1} : queue_.etas(link);
+    open_.plans = std::move(known.plans);
+    open_.etas = link == Queue::kWhole ? EtaRange{0, criterion_.etas() - 1} : known.etas;
     open_.near = open_.box.project(open_.cells);
     const double room = cutoff - open_.near;
     if (room < kInfinity && !open_.box.tighten(open_.cells, room)) return false;
@@ -129,13 +129,6 @@ bool ForestWorker::open(Queue::Entry entry, double cutoff) {
     return true;
 }
 
-// The thresholds of a lone rival that a box around this one has left: contexts with others are no explanations.
-void ForestWorker::recall_levels() {
-    const EtaRange levels = queue_.levels(open_.link);
-    open_.ranges_known = criterion_.rivals() == 1 && !levels.empty();
-    if (open_.ranges_known) open_.level_ranges.assign(1, levels);
-}
-
 void ForestWorker::ask_in_boxes(bool eager) {
     if (!absolute_) mixture_ = Mixture(criterion_.leaves());
     absolute_ = alone_ = true;
@@ -145,7 +138,8 @@ void ForestWorker::ask_in_boxes(bool eager) {
 
 // Show the criterion what the box knows about plans.
 void ForestWorker::recall() {
-    note_ = queue_.note(open_.link);
+    const auto note = queue_.known(open_.link).note;
+    note_ = note == nullptr ? Note{} : *note;
     rows_.clear();
     numbers_.clear();
     for (const std::int32_t number : note_.rivals)
@@ -190,7 +184,7 @@ ForestWorker::Verdict ForestWorker::hand_out() {
 
 void ForestWorker::answer(std::vector<double> row) {
     if (waiting_ == Queue::kWhole) throw std::invalid_argument("No box waits for a plan.");
-    Note note = queue_.note(waiting_);
+    Note note = *queue_.known(waiting_).note;
     std::copy_backward(note.rivals.begin(), note.rivals.end() - 1, note.rivals.end());
     note.rivals[0] = met_.add(std::move(row));
     queue_.set_note(waiting_, note);
@@ -220,11 +214,11 @@ void ForestWorker::look() {
 
 // Take the strong bound of the box; false where that ends its turn.
 bool ForestWorker::strengthen(double cutoff, const Deadline& deadline) {
-    if (open_.holds || queue_.strong(open_.link)) return true;
+    if (open_.holds || queue_.known(open_.link).strong) return true;
     const Shares::Lesson now = lesson(strong_bounds_, located_.grid().path_entries(), deadline);
     ++strong_bounds_;
     double least = shares_->bound(open_, criterion_, tau_, cutoff, now);
-    least -= kRounding * std::max(1.0, std::abs(least));
+    least -= kRounding.strong_bound * std::max(1.0, std::abs(least));
     if (least >= cutoff) {
         ++shared_.examined;
         return false;
@@ -236,7 +230,10 @@ bool ForestWorker::strengthen(double cutoff, const Deadline& deadline) {
     open_.key = least;
     if (open_.link == Queue::kWhole || !queue_.heap.nearer_than(least)) return true;
     // Others are nearer now: come back when it is this box's turn.
-    queue_.set_strong(open_.link, etas);
+    queue_.teach(open_.link, [&](Queue::Known& known) {
+        known.etas = etas;
+        known.strong = true;
+    });
     put_back();
     ++shared_.examined;
     return false;
@@ -254,8 +251,9 @@ ForestWorker::Verdict ForestWorker::examine(Hard hard, double cutoff) {
 ForestWorker::Verdict ForestWorker::refine(double cutoff) {
     const PlansLeft known = open_.plans;
     if (!criterion_.bound(open_, tau_)) return Verdict::done;
-    if (open_.ranges_known && criterion_.rivals() == 1) queue_.set_levels(open_.link, open_.level_ranges[0]);
-    if (open_.plans != known) queue_.set_plans(open_.link, open_.plans);
+    if (open_.ranges_known && criterion_.rivals() == 1 && open_.link != Queue::kWhole)
+        queue_.teach(open_.link, [&](Queue::Known& own) { own.levels = open_.level_ranges[0]; });
+    if (open_.plans != known) queue_.teach(open_.link, [&](Queue::Known& own) { own.plans = open_.plans; });
     if (open_.plausible != nullptr) {
         if (!open_.plausible->bound(open_)) return Verdict::done;
         share_pull();

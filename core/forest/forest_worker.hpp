@@ -94,7 +94,6 @@ private:
     void leave();
     void look();
     bool strengthen(double cutoff, const Deadline& deadline);
-    void recall_levels();
     void recall();
     void mix();
     Verdict hand_out();

@@ -4,14 +4,9 @@
 #include <limits>
 #include <stdexcept>
 
+#include "base/settings.hpp"
+
 namespace whence {
-
-namespace {
-
-// The share of the columns that paths ask for from which on whole rows of cells pay.
-constexpr double kFullPaths = 0.5;
-
-}  // namespace
 
 Grid::Grid(std::vector<std::int32_t> face_start, std::vector<float> cut, std::vector<Node> nodes,
            std::vector<std::int32_t> roots)
@@ -96,7 +91,7 @@ void Grid::lay_rows() {
     for (std::int32_t j = 0; j < columns(); ++j) most = std::max(most, last_cell_of(j));
     const auto all = static_cast<double>(leaves()) * columns();
     if (columns() > kMostLanes || most >= std::numeric_limits<std::int16_t>::max() ||
-        static_cast<double>(path_.size()) < kFullPaths * all)
+        static_cast<double>(path_.size()) < kSettings.forest.full_paths * all)
         return;
     lanes_ = (columns() + kLanes - 1) / kLanes * kLanes;
     rows_.assign(2 * static_cast<std::size_t>(lanes_) * bit_of_leaf_.size(), 0);

@@ -123,14 +123,6 @@ void Located::offer(std::int32_t j, std::int32_t cell, double value, const Colum
     }
 }
 
-void Located::set_distances(std::int32_t j, std::span<const double> distances) {
-    const std::int32_t base = grid_.first_cell(j), last = grid_.last_cell_of(j);
-    if (distances.size() != static_cast<std::size_t>(last) + 1)
-        throw std::invalid_argument("'distances' must hold one number for each cell of the column.");
-    for (std::int32_t k = 0; k <= last; ++k)
-        if (distance_[base + k] < kInfinity) distance_[base + k] = distances[k];
-}
-
 void Located::link_allowed(std::int32_t j) {
     const std::int32_t base = grid_.first_cell(j), last = grid_.last_cell_of(j);
     std::int32_t seen = -1;

@@ -54,10 +54,6 @@ public:
         return cell < entry.low ? up(entry.column, entry.low) : down(entry.column, entry.high);
     }
 
-    // Let the allowed cells of column j be so far away, where that is no multiple of the difference; it must grow away
-    // from the start.
-    void set_distances(std::int32_t j, std::span<const double> distances);
-
     // Distance and nearest value of all cells, one column after the other.
     const std::vector<double>& distances() const { return distance_; }
     const std::vector<double>& values() const { return value_; }

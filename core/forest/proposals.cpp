@@ -6,19 +6,9 @@
 #include <stdexcept>
 
 #include "base/numbers.hpp"
+#include "base/settings.hpp"
 
 namespace whence {
-
-namespace {
-
-// Rounds in which all columns of a context are pulled towards the start.
-constexpr int kRounds = 8;
-// Cells that are looked at along a line, about.
-constexpr std::int32_t kAlongALine = 24;
-// A context so many times as far away as the nearest one known is not worth exchanges.
-constexpr double kHopeless = 1.25;
-
-}  // namespace
 
 Proposals::Proposals(const Located& located, const Criterion& criterion, double tau, std::int64_t looks,
                      Deadline deadline, const Plausibility* plausible, const FewChanges* few)
@@ -148,7 +138,7 @@ bool Proposals::pull_all() {
 
 // Pull a context that holds towards the start, until no column moves any more.
 void Proposals::pull() {
-    for (int round = 0; round < kRounds && pull_all(); ++round) {
+    for (int round = 0; round < kSettings.forest.pull_rounds && pull_all(); ++round) {
     }
     const double total = located_.distance_of(cells_);
     if (total < found_) keep(total);
@@ -180,7 +170,7 @@ void Proposals::pull_back(std::span<const std::int32_t> starts, std::int32_t imp
 void Proposals::exchange(std::span<const std::int32_t> starts, std::int32_t improved, Fineness fine) {
     each_start(starts, improved, [&] {
         pull();
-        if (located_.distance_of(cells_) > kHopeless * found_) return false;
+        if (located_.distance_of(cells_) > kSettings.forest.hopeless * found_) return false;
         for (from_ = cells_; looks_ > 0 && exchange_once(fine); from_ = cells_) pull();
         return true;
     });
@@ -201,7 +191,7 @@ void Proposals::try_category(std::int32_t j) {
 
 void Proposals::try_line(std::int32_t j) {
     const Column& column = located_.column(j);
-    const std::int32_t stride = std::max(1, (column.last - column.first) / kAlongALine);
+    const std::int32_t stride = std::max(1, (column.last - column.first) / kSettings.forest.along_a_line);
     for (const int direction : {-1, 1}) {
         std::int32_t c = column.start + direction, before = column.start;
         while (column.first <= c && c <= column.last && looks_ > 0) {
@@ -280,7 +270,7 @@ bool Proposals::climb(double cutoff) {
 double Proposals::set_best(std::int32_t j, double now) {
     const Column& column = located_.column(j);
     std::int32_t best = cells_[j];
-    const std::int32_t stride = std::max(1, (column.last - column.first) / kAlongALine);
+    const std::int32_t stride = std::max(1, (column.last - column.first) / kSettings.forest.along_a_line);
     for (std::int32_t c = column.first; c <= column.last && looks_ > 0; c += stride) {
         const std::int32_t to = located_.up(j, c);
         if (to < 0 || to > column.last) break;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/node_store.hpp"
+#include "base/settings.hpp"
 #include "base/shared_heap.hpp"
 #include "forest/open_box.hpp"
 
@@ -41,18 +42,10 @@ public:
     // does.
     std::int32_t link(std::int32_t parent, std::int32_t column, std::int32_t first, std::int32_t last, EtaRange etas) {
         std::lock_guard lock(mutex_);
-        const bool whole = parent == kWhole;
-        Link made{parent,
-                  column,
-                  {first, last},
-                  etas,
-                  whole ? kUnknown : chain_[parent].levels,
-                  false,
-                  1,
-                  -1,
-                  whole ? nullptr : chain_[parent].note,
-                  whole ? whole_plans_ : chain_[parent].plans};
-        if (!whole) ++chain_[parent].holders;
+        Link made{parent, column, {first, last}, of(parent)};
+        made.known.etas = etas;
+        made.known.strong = false;
+        if (parent != kWhole) ++chain_[parent].holders;
         return chain_.add(std::move(made));
     }
     // One more holds a link, and one less: what nobody holds is forgotten, and so is what it alone held.
@@ -65,42 +58,32 @@ public:
         while (link != kWhole && --chain_[link].holders == 0) {
             Link& gone = chain_[link];
             if (gone.reach >= 0) reaches_.forget(gone.reach);
-            gone.note.reset();
-            gone.plans.reset();
+            gone.known = {};
             chain_.forget(link);
             link = gone.parent;
         }
     }
 
-    // The thresholds of a lone rival by which it is judged where the box of a link holds an explanation, an empty range
-    // where they are not known; a new link knows what its parent did.
-    EtaRange levels(std::int32_t link) const {
+    // What the box of a link knows, which its parts begin with.
+    struct Known {
+        EtaRange etas;              // possible in it
+        EtaRange levels = {0, -1};  // by which a lone rival is judged at its explanations; empty where that is unknown
+        bool strong = false;        // whether its strong bound was taken
+        std::shared_ptr<const Note> note;
+        PlansLeft plans;
+    };
+    Known known(std::int32_t link) const {
         std::lock_guard lock(mutex_);
-        return link == kWhole ? kUnknown : chain_[link].levels;
+        return of(link);
     }
-    void set_levels(std::int32_t link, EtaRange levels) {
+    // Let it know more: `learn(known)` writes it down.
+    template <class Learn>
+    void teach(std::int32_t link, Learn learn) {
         std::lock_guard lock(mutex_);
-        if (link != kWhole) chain_[link].levels = levels;
-    }
-
-    // What the box of a link knows about plans; a new link knows what its parent did.
-    Note note(std::int32_t link) const {
-        std::lock_guard lock(mutex_);
-        return link == kWhole || chain_[link].note == nullptr ? Note{} : *chain_[link].note;
+        learn(link == kWhole ? whole_ : chain_[link].known);
     }
     void set_note(std::int32_t link, const Note& note) {
-        std::lock_guard lock(mutex_);
-        chain_[link].note = std::make_shared<const Note>(note);
-    }
-
-    // What is left of a set of plans in the box of a link; a new link knows what its parent did.
-    PlansLeft plans(std::int32_t link) const {
-        std::lock_guard lock(mutex_);
-        return link == kWhole ? whole_plans_ : chain_[link].plans;
-    }
-    void set_plans(std::int32_t link, PlansLeft plans) {
-        std::lock_guard lock(mutex_);
-        (link == kWhole ? whole_plans_ : chain_[link].plans) = std::move(plans);
+        teach(link, [&](Known& known) { known.note = std::make_shared<const Note>(note); });
     }
 
     // Keep the leaves that a waiting box may meet, a bit for each, as long as there is room for it.
@@ -108,7 +91,8 @@ public:
         std::lock_guard lock(mutex_);
         if (link == kWhole) return;
         std::int32_t& at = chain_[link].reach;
-        if (at < 0 && (reaches_.any_free() || (reaches_.size() + 1) * words.size() <= kMostWords)) at = reaches_.take();
+        if (at < 0 && (reaches_.any_free() || (reaches_.size() + 1) * words.size() <= kSettings.forest.kept_words))
+            at = reaches_.take();
         if (at >= 0) reaches_[at] = words;
     }
     // Take them into `words`; false where they were not kept.
@@ -153,39 +137,19 @@ public:
         return columns;
     }
 
-    // The etas possible in the box of a link, and whether its strong bound was taken.
-    EtaRange etas(std::int32_t link) const {
-        std::lock_guard lock(mutex_);
-        return chain_[link].etas;
-    }
-    bool strong(std::int32_t link) const {
-        std::lock_guard lock(mutex_);
-        return link != kWhole && chain_[link].strong;
-    }
-    void set_strong(std::int32_t link, EtaRange etas) {
-        std::lock_guard lock(mutex_);
-        chain_[link].etas = etas;
-        chain_[link].strong = true;
-    }
-
 private:
-    static constexpr EtaRange kUnknown = {0, -1};
-    // Of all waiting boxes together: 32 MB.
-    static constexpr std::size_t kMostWords = std::size_t{1} << 22;
-
     struct Link {
         std::int32_t parent, column;
         Interval cells;
-        EtaRange etas, levels;
-        bool strong;
-        std::int32_t holders;  // who works on it or has it wait, and its parts
-        std::int32_t reach;    // which of `reaches_`, -1 for none
-        std::shared_ptr<const Note> note;
-        PlansLeft plans;
+        Known known;
+        std::int32_t holders = 1;  // who works on it or has it wait, and its parts
+        std::int32_t reach = -1;   // which of `reaches_`, -1 for none
     };
 
+    const Known& of(std::int32_t link) const { return link == kWhole ? whole_ : chain_[link].known; }
+
     NodeStore<Link> chain_;
-    PlansLeft whole_plans_;
+    Known whole_;
     NodeStore<std::vector<std::uint64_t>> reaches_;
     mutable std::mutex mutex_;
 };

@@ -5,22 +5,11 @@
 #include <numeric>
 
 #include "base/numbers.hpp"
+#include "base/settings.hpp"
 
 namespace whence::kernels {
 
 namespace {
-
-// Share of the size of a sum by which rounding may put it on the wrong side of 0.
-constexpr double kRounding = 1e-12;
-// Boxes narrower than this, in all directions, are as good as a context.
-constexpr double kNarrow = 1e-12;
-// In a box where the exponent of a factor gets larger than this, nothing is known of the sums.
-constexpr double kLargest = 300.0;
-// By how much farther than estimated a context is tried.
-constexpr double kBeyond = 1.01;
-
-// By so much a row of the rules may be missed.
-constexpr double kMiss = 1e-11;
 
 double clamp(double x, double low, double high) { return std::min(std::max(x, low), high); }
 
@@ -191,7 +180,7 @@ bool KernelSearch::tail_hopeless(const std::vector<double>& rival) const {
             total += times * (times > 0.0 ? values_in_[i].low : values_in_[i].high);
             size += std::abs(times) * values_in_[i].high;
         }
-        return total > kRounding * size;
+        return total > kRounding.kernels * size;
     };
     std::vector<double> etas;
     etas.reserve(kept_.size());
@@ -223,7 +212,7 @@ double KernelSearch::row_way(double room) {
     std::vector<double> row(moves.size()), u(moves.size());
     for (std::size_t i = 0; i < space_.rules.rows(); ++i) {
         const auto factor = space_.rules.row(static_cast<int>(i));
-        double left = space_.rules.limit(static_cast<int>(i)) + kMiss;
+        double left = space_.rules.limit(static_cast<int>(i)) + kRounding.miss;
         for (std::size_t j = 0; j < factor.size(); ++j) left -= factor[j] * box_.nearest[j];
         for (std::size_t x = 0; x < moves.size(); ++x) row[x] = factor[moves[x].first] * moves[x].second;
         simplex_.add_row(row, left);
@@ -256,7 +245,7 @@ double KernelSearch::worst_sum(std::span<const double> context) {
         if (whole <= 0.0) return kInfinity;
         const double mine = tail_of(all_, alternative_, values_, whole, *tail_).mean;
         const double its = tail_of(all_, rival, values_, whole, *tail_).mean, size = std::abs(mine) + std::abs(its);
-        worst = std::max(worst, (mine - its - tau_ + kRounding * size) / std::max(size, 1e-300));
+        worst = std::max(worst, (mine - its - tau_ + kRounding.kernels * size) / std::max(size, 1e-300));
     }
     for (const Sum& sum : sums_) {
         if (sum.guides) continue;
@@ -265,7 +254,7 @@ double KernelSearch::worst_sum(std::span<const double> context) {
             total += sum.times[i] * values_[i];
             size += std::abs(sum.times[i]) * values_[i];
         }
-        worst = std::max(worst, (total + kRounding * size) / std::max(size, 1e-300));
+        worst = std::max(worst, (total + kRounding.kernels * size) / std::max(size, 1e-300));
     }
     return worst;
 }
@@ -396,7 +385,7 @@ void KernelSearch::look(bool slopes) {
     values_in_.clear();
     for (const int member : members_) {
         const Far far = measure(member);
-        if (past_.gaussian && far.near < -kLargest) {
+        if (past_.gaussian && far.near < -kSettings.contexts.largest_exponent) {
             // The box is far too large for a bound.
             kept_ = members_;
             for (Look& look : looks_) {
@@ -451,7 +440,7 @@ bool KernelSearch::positive_where_enough(const Sum& sum) const {
             least += times * (times > 0.0 ? values_in_[i].low : values_in_[i].high);
             size += std::abs(times) * values_in_[i].high;
         }
-        if (least > kRounding * size) return true;
+        if (least > kRounding.kernels * size) return true;
     }
     return false;
 }
@@ -459,7 +448,7 @@ bool KernelSearch::positive_where_enough(const Sum& sum) const {
 // The least distance from the nearest context at which a sum can be as asked for; infinite where it cannot in the box.
 double KernelSearch::least_way(const Look& look, double room) {
     if (look.size == kInfinity) return 0.0;
-    double missing = look.here - kRounding * look.size;
+    double missing = look.here - kRounding.kernels * look.size;
     if (missing <= 0.0) return 0.0;
     steps_.clear();
     for (int j = 0; j < space_.dimension(); ++j) {
@@ -495,7 +484,7 @@ void KernelSearch::try_on(const Look& look, double distance) {
     }
     std::ranges::sort(steps_, [](const Step& a, const Step& b) { return a.rate > b.rate; });
     const double before = look.here / look.size;
-    double stretch = kBeyond;
+    double stretch = kSettings.contexts.beyond;
     for (int time = 0; time < 2; ++time) {
         trial_ = box_.nearest;
         double missing = stretch * look.here, way = 0.0;
@@ -515,7 +504,7 @@ void KernelSearch::try_on(const Look& look, double distance) {
             return;
         }
         if (left >= before) return;
-        stretch *= std::min(kBeyond * before / (before - left), 4.0);
+        stretch *= std::min(kSettings.contexts.beyond * before / (before - left), 4.0);
     }
 }
 
@@ -530,7 +519,7 @@ Split KernelSearch::choose_split() const {
             return {j, cut, cut + 1.0};
         }
         const double width = box_.high[j] - box_.low[j];
-        if (space_.axes[j].kind == Kind::continuous && width < kNarrow) continue;
+        if (space_.axes[j].kind == Kind::continuous && width < kRounding.narrow) continue;
         double unknown = 0.0;
         for (const Look& look : looks_) {
             if (look.here > 0.0 || look.least > -kInfinity) {
@@ -591,7 +580,7 @@ void KernelSearch::treat(double key, const Members& held, double radius) {
             if (hardest == nullptr && look.here > 0.0) hardest = &look;
             continue;
         }
-        hopeless = hopeless || look.least > kRounding * look.size;
+        hopeless = hopeless || look.least > kRounding.kernels * look.size;
         holds = holds && look.here <= 0.0;
         if (categories || hopeless) continue;
         const double least = least_way(look, room);

@@ -4,15 +4,9 @@
 #include <cmath>
 
 #include "base/select.hpp"
+#include "base/settings.hpp"
 
 namespace whence::neighbours {
-
-namespace {
-// A box that has less than this share of its width along an axis is narrow there.
-constexpr double kNarrowBeside = 0.25;
-// By how much a coordinate may lie outside a ball that has cut its box.
-constexpr double kHair = 1e-12;
-}  // namespace
 
 Examiner::Examiner(const Space& space)
     : box(space.dimension()),
@@ -74,8 +68,8 @@ Examiner::Span Examiner::score_span(int member, double room) const {
             const double down = slope * (low - nearest), up = slope * (high - nearest);
             less -= std::min(down, up);
             more += std::max(down, up);
-            steepest = std::max(steepest, std::abs(slope) / box.price[j]);
-            hair = std::max(hair, std::abs(slope) * kHair);
+            steepest = std::max(steepest, std::abs(slope) / space_.axes[j].weight);
+            hair = std::max(hair, std::abs(slope) * kRounding.hair);
         }
     }
     const double reach = room * steepest + hair;
@@ -214,7 +208,7 @@ Split Examiner::split_by_nearness(Split split) const {
             most = width(j);
         }
     }
-    if (widest < 0 || (split.axis >= 0 && width(split.axis) >= kNarrowBeside * most)) return split;
+    if (widest < 0 || (split.axis >= 0 && width(split.axis) >= kSettings.contexts.narrow_beside * most)) return split;
     const Axis& axis = space_.axes[widest];
     const double middle = 0.5 * (box.low[widest] + box.high[widest]);
     if (axis.kind == Kind::discrete) return split_beyond(space_, widest, middle);
@@ -256,7 +250,6 @@ Verdict Examiner::examine(const Criterion& criterion, double radius) {
     }
     if (criterion.by_nearness()) split = split_by_nearness(split);
     if (split.axis < 0 && !space_.rules.empty()) split = space_.rules.split(space_, box);
-    if (split.axis < 0) split = choose_bend(space_, box);
     return split.axis < 0 ? Verdict::leaf : Verdict::split;
 }
 

@@ -5,15 +5,9 @@
 
 #include "base/numbers.hpp"
 #include "base/select.hpp"
+#include "base/settings.hpp"
 
 namespace whence::neighbours {
-
-namespace {
-// Share of the largest number in a sum by which rounding may put a bound above what it bounds.
-constexpr double kRounding = 1e-11;
-// Shares of a tail that differ by less are the same number, computed in two ways.
-constexpr double kSameShare = 1e-12;
-}  // namespace
 
 void Criterion::exclude(std::vector<int> members) {
     std::ranges::sort(members);
@@ -88,7 +82,7 @@ bool MeanCriterion::always_doubtful(Members inside, Members undecided, std::span
         squares += others[i] * others[i];
     }
     const double steep = confidence_ * std::sqrt(k_ / (k_ - 1.0));
-    const double rounding = kRounding * k_ * most;
+    const double rounding = kRounding.neighbours * k_ * most;
     for (std::size_t end = need;; ++end) {
         const double variance = squares - sum * sum / k_ - rounding * most;
         if (sum + steep * std::sqrt(std::max(0.0, variance)) <= rounding * (1.0 + steep)) return false;
@@ -113,7 +107,7 @@ double TailCriterion::threshold(const std::vector<double>& costs, Members member
     std::vector<double> own;
     for (const int member : members) own.push_back(costs[member]);
     std::ranges::sort(own);
-    const double last = static_cast<double>(k_ - 1) - tail_ - kSameShare * k_;
+    const double last = static_cast<double>(k_ - 1) - tail_ - kRounding.same_share * k_;
     return own[static_cast<std::size_t>(std::clamp(std::ceil(last), 0.0, k_ - 1.0))];
 }
 
@@ -133,7 +127,7 @@ bool TailCriterion::agreed(Members members) const {
 
 TailCriterion::Tail TailCriterion::tail_of(std::span<double> values) const {
     const auto count = static_cast<int>(values.size());
-    const int whole = std::clamp(static_cast<int>(std::ceil(tail_ - 1e-9)), 1, count);
+    const int whole = std::clamp(static_cast<int>(std::ceil(tail_ - kRounding.counted_share)), 1, count);
     smallest_first(values, count - whole);
     double total = 0.0, begin = kInfinity;
     for (int i = count - whole; i < count; ++i) {

@@ -5,17 +5,9 @@
 
 #include "base/numbers.hpp"
 #include "base/select.hpp"
+#include "base/settings.hpp"
 
 namespace whence::neighbours {
-
-namespace {
-// A pair of members may miss the margin by this much: far less than the margin adds to the separation.
-constexpr double kMiss = 1e-11;
-// Cuts that become rows of a linear program, at most.
-constexpr std::size_t kLines = 4;
-// Slopes that count for nothing beside the steepest.
-constexpr double kSlight = 1e-8;
-}  // namespace
 
 LeafSolver::LeafSolver(const Space& space)
     : space_(space),
@@ -42,15 +34,14 @@ bool LeafSolver::prepare(const Examiner& examined) {
             moving_.push_back(j);
             const bool gap =
                 std::ranges::any_of(axis.gaps, [&](const Gap& one) { return one.inside(box.low[j], box.high[j]); });
-            placeable =
-                placeable && axis.kind == Kind::continuous && !gap && !axis.curve.bends(box.low[j], box.high[j]);
+            placeable = placeable && axis.kind == Kind::continuous && !gap;
         }
         if (axis.kind == Kind::category) continue;
         for (const double sign : {1.0, -1.0}) {
             const double length = sign > 0.0 ? box.high[j] - box.nearest[j] : box.nearest[j] - box.low[j];
             if (length > 0.0) {
                 moves_.push_back({j, sign});
-                simplex_.add_variable(length, box.price[j]);
+                simplex_.add_variable(length, axis.weight);
             }
         }
     }
@@ -124,7 +115,7 @@ void LeafSolver::relate_scores(const Examiner& examined, double room) {
             const int j = moving_[place];
             const double* const slopes = along(place);
             const double back = box.low[j] - box.nearest[j], ahead = box.high[j] - box.nearest[j];
-            const double light = 1.0 / box.price[j];
+            const double light = 1.0 / space_.axes[j].weight;
             for (std::size_t b = 0; b < m; ++b) {
                 const double difference = slopes[b] - slopes[a];
                 most_[b] += std::max(difference * back, difference * ahead);
@@ -132,7 +123,8 @@ void LeafSolver::relate_scores(const Examiner& examined, double room) {
             }
         }
         for (std::size_t b = 0; b < m; ++b) {
-            const double in_ball = std::min(most_[b], room * steepest_[b] * (1.0 + 1e-9) + kMiss);
+            const double in_ball =
+                std::min(most_[b], room * steepest_[b] * (1.0 + kRounding.steepest) + kRounding.miss);
             const double most = examined.here[b] - examined.here[a] + in_ball;
             implies_[a * m + b] = implied_by_[b * m + a] = a != b && most < space_.separation;
         }
@@ -216,13 +208,13 @@ double LeafSolver::envelope(const Box& box, int first, int second) {
 // The pair whose envelope says most that it is out of order, where the least ordered one's does not; its value, or
 // -infinity where no envelope says so.
 double LeafSolver::worst_pair(const Box& box, Pair& pair) {
-    const double bar = -space_.margin + kMiss;
+    const double bar = -space_.margin + kRounding.miss;
     double worst = bar;
     for (int a = 0; a < m_; ++a) {
         if (state_[a] != in) continue;
         numbers_ -= m_;
         for (int b = 0; b < m_; ++b) {
-            if (state_[b] != out || there_[b] - there_[a] >= space_.margin - kMiss) continue;
+            if (state_[b] != out || there_[b] - there_[a] >= space_.margin - kRounding.miss) continue;
             numbers_ -= std::ssize(moving_);
             if (const double value = envelope(box, a, b); value > worst) {
                 worst = value;
@@ -255,7 +247,7 @@ bool LeafSolver::ask_for_nearness(const Examiner& examined, Pair pair) {
         distance = there_[pair.first];
         member = (*members_)[pair.first];
     }
-    if (distance <= space_.widest + kMiss) return false;
+    if (distance <= space_.widest + kRounding.miss) return false;
     for (const int j : moving_) {
         const Box& box = examined.box;
         const double ahead = at_[j] - space_.axes[j].seen(space_.point(member)[j], box.low[j], box.high[j]);
@@ -267,7 +259,7 @@ bool LeafSolver::ask_for_nearness(const Examiner& examined, Pair pair) {
 
 // Ask for the row of the rules that the context breaks most, where it breaks one.
 bool LeafSolver::ask_for_rules(const Box& box) {
-    const int broken = space_.rules.rows() == 0 ? -1 : space_.rules.broken_row(at_, kMiss);
+    const int broken = space_.rules.rows() == 0 ? -1 : space_.rules.broken_row(at_, kRounding.miss);
     if (broken < 0) return false;
     const auto factor = space_.rules.row(broken);
     double value = 0.0;
@@ -293,7 +285,7 @@ void LeafSolver::ask_for_line(const Line& line, const Box& box) {
         const auto [j, sign] = moves_[x];
         row_[x] = sign > 0.0 ? line.low[j] : -line.high[j];
         steepest = std::max(steepest, std::abs(row_[x]));
-        slack += kSlight * (sign > 0.0 ? box.high[j] - box.nearest[j] : box.nearest[j] - box.low[j]);
+        slack += kRounding.slight_slope * (sign > 0.0 ? box.high[j] - box.nearest[j] : box.nearest[j] - box.low[j]);
     }
     if (steepest == 0.0) return;
     for (std::size_t x = 0; x < moves_.size(); ++x) row_[x] /= steepest;
@@ -329,11 +321,11 @@ LeafSolver::Nearest LeafSolver::nearest_context(const Examiner& examined, double
         Pair pair = measure(box);
         if (!ask_for_rules(box) && !ask_for_nearness(examined, pair)) {
             if (pair.first < 0 || pair.second < 0 ||
-                there_[pair.second] - there_[pair.first] >= space_.margin - kMiss) {
+                there_[pair.second] - there_[pair.first] >= space_.margin - kRounding.miss) {
                 return {Reached::ordered, cost};
             }
             double value = envelope(box, pair.first, pair.second);
-            if (value <= -space_.margin + kMiss) {
+            if (value <= -space_.margin + kRounding.miss) {
                 value = worst_pair(box, pair);
                 if (value == -kInfinity) return {Reached::unclear, cost};
             }
@@ -363,9 +355,9 @@ bool LeafSolver::clear_here(Examiner& examined, double& last) const {
     std::copy_n(there_.begin(), m_, examined.buffer.begin());
     const Boundary ends = boundary(std::span(examined.buffer).first(m_), need);
     last = ends.last;
-    if (ends.following - ends.last < space_.margin - 2.0 * kMiss) return false;
+    if (ends.following - ends.last < space_.margin - 2.0 * kRounding.miss) return false;
     int farthest;
-    if (space_.limited() && std::max(last, most_settled(examined, farthest)) > space_.widest + 2.0 * kMiss)
+    if (space_.limited() && std::max(last, most_settled(examined, farthest)) > space_.widest + 2.0 * kRounding.miss)
         return false;
     examined.chosen = examined.sets.settled;
     for (int i = 0; i < m_; ++i) {
@@ -396,11 +388,11 @@ LeafSolver::Outcome LeafSolver::solve(const Criterion& criterion, Examiner& exam
     end_ = patience.ends;
     const bool placeable = prepare(examined);
     double lightest = kInfinity;
-    for (const Move& move : moves_) lightest = std::min(lightest, examined.box.price[move.axis]);
+    for (const Move& move : moves_) lightest = std::min(lightest, space_.axes[move.axis].weight);
     if (space_.linear()) {
         relate_scores(examined, room);
     } else {
-        relate(examined, 2.0 * room / lightest + kMiss);
+        relate(examined, 2.0 * room / lightest + kRounding.miss);
     }
     states_.assign(static_cast<std::size_t>(m_ + 2) * m_, open);
     known_.assign(m_ + 2, 0.0);
@@ -419,9 +411,9 @@ LeafSolver::Outcome LeafSolver::solve(const Criterion& criterion, Examiner& exam
         if (criterion.hopeless(examined.chosen, examined.undecided, examined.buffer)) continue;
         if (criterion.by_nearness()) {
             criterion.lines(examined.chosen, examined.undecided, examined.buffer, lines_);
-            if (lines_.size() > kLines) {
+            if (lines_.size() > kSettings.contexts.lines) {
                 std::ranges::sort(lines_, std::ranges::greater{}, &Line::here);
-                lines_.resize(kLines);
+                lines_.resize(kSettings.contexts.lines);
             }
         }
         const double limit = std::min(room, std::min(outcome.best, outcome.open));

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/deadline.hpp"
+#include "base/settings.hpp"
 #include "base/simplex.hpp"
 #include "neighbours/neighbour_box.hpp"
 #include "neighbours/neighbour_criterion.hpp"
@@ -31,7 +32,7 @@ public:
     // not timed, so that a search takes the same course on every machine; only its very end is a time.
     struct Patience {
         std::int64_t programs = std::int64_t{1} << 60;
-        std::int64_t numbers = 500'000'000;
+        std::int64_t numbers = kSettings.contexts.numbers;
         Deadline ends{};
     };
 

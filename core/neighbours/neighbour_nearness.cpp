@@ -6,14 +6,13 @@
 
 #include "base/numbers.hpp"
 #include "base/select.hpp"
+#include "base/settings.hpp"
 #include "neighbours/neighbour_box.hpp"
 #include "neighbours/neighbour_space.hpp"
 
 namespace whence::neighbours {
 
 namespace {
-// Share of the size of a sum by which rounding may put it on the wrong side of 0.
-constexpr double kRounding = 1e-12;
 
 // The quotient of an interval's end and a positive number between two: as low, or as high, as it gets.
 double least_quotient(double value, double near, double far) {
@@ -173,8 +172,8 @@ void NearnessCriterion::count(const Space& space, const Box& box, int member, in
     // Right at both of them nothing is known but that they are equally far.
     const double most = std::min(seen.near > 0.0 ? one.far / seen.near : kInfinity,
                                  1.0 + most_quotient(farther.high, seen.near, seen.far));
-    seen.least = std::max(std::min(least, most) * (1.0 - kRounding) - kRounding, 0.0);
-    seen.most = std::max(most, seen.least) * (1.0 + kRounding) + kRounding;
+    seen.least = std::max(std::min(least, most) * (1.0 - kRounding.nearness) - kRounding.nearness, 0.0);
+    seen.most = std::max(most, seen.least) * (1.0 + kRounding.nearness) + kRounding.nearness;
 }
 
 // Whether the sum of terms over every set of k members is positive all over the box.
@@ -194,7 +193,7 @@ bool NearnessCriterion::positive(Members inside, Members undecided, std::span<do
     for (std::size_t i = 0; i < undecided.size(); ++i) buffer[i] = least(undecided[i]);
     smallest_first(buffer.first(undecided.size()), static_cast<std::ptrdiff_t>(need));
     for (std::size_t i = 0; i < need; ++i) add(buffer[i]);
-    return total > kRounding * size;
+    return total > kRounding.nearness * size;
 }
 
 bool NearnessCriterion::any_cut_hopeless(Members inside, Members undecided, std::span<double> buffer) const {
@@ -277,7 +276,7 @@ bool NearnessCriterion::holds(Members members, std::span<const double> context, 
     return std::ranges::all_of(rivals_, [&](const std::vector<double>& rival) {
         if (tail_) {
             const double mine = tail_mean(alternative_, members, weights_), its = tail_mean(rival, members, weights_);
-            return mine + kRounding * (std::abs(mine) + std::abs(its)) <= its + tau_;
+            return mine + kRounding.nearness * (std::abs(mine) + std::abs(its)) <= its + tau_;
         }
         double sum = 0.0, size = 0.0;
         for (std::size_t i = 0; i < members.size(); ++i) {
@@ -285,7 +284,7 @@ bool NearnessCriterion::holds(Members members, std::span<const double> context, 
             sum += term;
             size += std::abs(term);
         }
-        return sum + kRounding * size <= 0.0;
+        return sum + kRounding.nearness * size <= 0.0;
     });
 }
 
@@ -326,7 +325,7 @@ void NearnessCriterion::lines(Members inside, Members undecided, std::span<doubl
         }
         smallest_first(buffer.first(undecided.size()), static_cast<std::ptrdiff_t>(need));
         for (std::size_t i = 0; i < need; ++i) add(buffer[i]);
-        line.here -= kRounding * size;
+        line.here -= kRounding.nearness * size;
         if (line.here > 0.0) found.push_back(std::move(line));
     }
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/settings.hpp"
+
 namespace whence::neighbours {
 
 namespace {
@@ -83,28 +85,15 @@ void Pairs::compare(const Space& space, const Box& box, std::span<const int> ope
     for (auto* counts : {nearer, farther, never_farther, never_nearer}) std::fill_n(counts, m, 0);
     for (int a = 0; a < m - 1; ++a) {
         spread_from(space, box, a, m, several);
-        std::int64_t nearer_a = 0, farther_a = 0, never_farther_a = 0, never_nearer_a = 0;
+        Counts own;
         for (int b = a + 1; b < m; ++b) {
-            const double middle = middle_[a] - middle_[b];
-            const double at = number[a] - number[b];
+            const double middle = middle_[a] - middle_[b], at = number[a] - number[b];
             const double kindred = kindred_[a] - kindred_[b];
             const double most = std::min(middle + apart_[b], at + ball) + kindred + apart_category_[b];
             const double least = std::max(middle - apart_[b], at - ball) + kindred - apart_category_[b];
-            const std::int64_t a_not_farther = most < separation, a_nearer = a_not_farther & (most <= -margin);
-            const std::int64_t b_not_farther = least > -separation, b_nearer = b_not_farther & (least >= margin);
-            never_farther[b] += a_not_farther;
-            never_nearer_a += a_not_farther;
-            nearer[b] += a_nearer;
-            farther_a += a_nearer;
-            never_farther_a += b_not_farther;
-            never_nearer[b] += b_not_farther;
-            nearer_a += b_nearer;
-            farther[b] += b_nearer;
+            count(own, b, least, most, separation, margin);
         }
-        nearer[a] += nearer_a;
-        farther[a] += farther_a;
-        never_farther[a] += never_farther_a;
-        never_nearer[a] += never_nearer_a;
+        add(a, own);
     }
 }
 
@@ -130,7 +119,7 @@ void Pairs::slopes_from(const Space& space, const Box& box, std::span<const int>
         } else if (box.moves(j)) {
             const double* const slopes = clipped_.data() + static_cast<std::size_t>(j) * kMost;
             const double back = box.low[j] - box.nearest[j], ahead = box.high[j] - box.nearest[j];
-            const double slope = slopes[a], light = 1.0 / box.price[j];
+            const double slope = slopes[a], light = 1.0 / space.axes[j].weight;
             for (int b = a + 1; b < m; ++b) {
                 const double difference = slope - slopes[b];
                 const double one = difference * back, other = difference * ahead;
@@ -140,19 +129,6 @@ void Pairs::slopes_from(const Space& space, const Box& box, std::span<const int>
             }
         }
     }
-}
-
-void Pairs::count(const Space& space, int a, int b, double least, double most) {
-    const std::int64_t a_not_farther = most < space.separation, a_nearer = a_not_farther & (most <= -space.margin);
-    const std::int64_t b_not_farther = least > -space.separation, b_nearer = b_not_farther & (least >= space.margin);
-    never_farther[b] += a_not_farther;
-    never_nearer[a] += a_not_farther;
-    nearer[b] += a_nearer;
-    farther[a] += a_nearer;
-    never_farther[a] += b_not_farther;
-    never_nearer[b] += b_not_farther;
-    nearer[a] += b_nearer;
-    farther[b] += b_nearer;
 }
 
 void Pairs::compare_scores(const Space& space, const Box& box, std::span<const int> open,
@@ -165,10 +141,15 @@ void Pairs::compare_scores(const Space& space, const Box& box, std::span<const i
     }
     for (int a = 0; a < m - 1; ++a) {
         slopes_from(space, box, open, a);
+        Counts own;
         for (int b = a + 1; b < m; ++b) {
-            const double at = number[a] - number[b], ball = room * steepest_[b] * (1.0 + 1e-9) + 1e-12;
-            count(space, a, b, at - std::min(fall_[b], ball) + least_[b], at + std::min(rise_[b], ball) + most_[b]);
+            const double at = number[a] - number[b],
+                         ball = room * steepest_[b] * (1.0 + kRounding.steepest) + kRounding.hair;
+            const double least = at - std::min(fall_[b], ball) + least_[b];
+            const double most = at + std::min(rise_[b], ball) + most_[b];
+            count(own, b, least, most, space.separation, space.margin);
         }
+        add(a, own);
     }
 }
 

@@ -40,8 +40,28 @@ private:
     bool clip(const Space& space, const Box& box, std::span<const int> open);
     void spread_from(const Space& space, const Box& box, int a, int m, bool several);
     void slopes_from(const Space& space, const Box& box, std::span<const int> open, int a);
-    // Count what is known of the differences of two members, which lie between the two.
-    void count(const Space& space, int a, int b, double least, double most);
+    // Count what is known of the difference of a member, whose own counts these are, and a later one: between the two.
+    struct Counts {
+        std::int64_t nearer = 0, farther = 0, never_farther = 0, never_nearer = 0;
+    };
+    void count(Counts& own, int b, double least, double most, double separation, double margin) {
+        const std::int64_t not_farther = most < separation, is_nearer = not_farther & (most <= -margin);
+        const std::int64_t not_nearer = least > -separation, is_farther = not_nearer & (least >= margin);
+        never_farther[b] += not_farther;
+        own.never_nearer += not_farther;
+        nearer[b] += is_nearer;
+        own.farther += is_nearer;
+        own.never_farther += not_nearer;
+        never_nearer[b] += not_nearer;
+        own.nearer += is_farther;
+        farther[b] += is_farther;
+    }
+    void add(int a, const Counts& own) {
+        nearer[a] += own.nearer;
+        farther[a] += own.farther;
+        never_farther[a] += own.never_farther;
+        never_nearer[a] += own.never_nearer;
+    }
 
     std::vector<double> clipped_;  // axes by members; or their slopes
     double middle_[kMost], loose_[kMost], kindred_[kMost], apart_[kMost], apart_category_[kMost];

@@ -4,14 +4,12 @@
 #include <cmath>
 
 #include "base/numbers.hpp"
+#include "base/settings.hpp"
 #include "neighbours/neighbour_space.hpp"
 
 namespace whence::neighbours {
 
 namespace {
-
-// Rounding allowance when a row cuts a box.
-constexpr double kHair = 1e-12;
 
 // Let `use` look at the part of a box on either side of a question, where there is one; the box is as before
 // afterwards.
@@ -117,7 +115,7 @@ bool Rules::narrow_by_rows(Box& box) const {
             least += std::min(factor[j] * box.low[j], factor[j] * box.high[j]);
             size = std::max(size, std::abs(factor[j]) * std::max(std::abs(box.low[j]), std::abs(box.high[j])));
         }
-        const double room = limits_[i] - least + kHair * size;
+        const double room = limits_[i] - least + kRounding.hair * size;
         if (room < 0.0) return false;
         for (std::size_t j = 0; j < factor.size(); ++j) {
             if (factor[j] > 0.0) box.high[j] = std::min(box.high[j], box.low[j] + room / factor[j]);

@@ -4,6 +4,8 @@
 #include <span>
 #include <vector>
 
+#include "base/settings.hpp"
+
 namespace whence::neighbours {
 
 struct Space;
@@ -34,7 +36,9 @@ public:
     // Narrow a box to what the rules leave of it; false where that is nothing.
     bool narrow(const Space& space, Box& box) const;
     // Whether a context can exist.
-    bool hold(std::span<const double> context) const { return trees_hold(context) && broken_row(context, kSlack) < 0; }
+    bool hold(std::span<const double> context) const {
+        return trees_hold(context) && broken_row(context, kRounding.rule_slack) < 0;
+    }
     bool trees_hold(std::span<const double> context) const;
     // Whether no tree rules out any context of a box.
     bool settled(const Box& box) const;
@@ -46,8 +50,6 @@ public:
     double limit(int i) const { return limits_[i]; }
 
 private:
-    static constexpr double kSlack = 1e-10;
-
     struct Reached;
     void reach(int node, Box& part, Reached& found) const;
     bool narrow_by_rows(Box& box) const;

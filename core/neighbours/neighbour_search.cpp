@@ -6,21 +6,12 @@
 
 #include "base/numbers.hpp"
 #include "base/select.hpp"
+#include "base/settings.hpp"
 #include "base/team.hpp"
 
 namespace whence::neighbours {
 
 namespace {
-
-// With at most this many open members a box that can be split is tried by linear programs, at most so many of them.
-constexpr std::size_t kFew = 48;
-constexpr std::int64_t kPrograms = 20;
-
-// Boxes narrower than this, in all directions, are as good as a context.
-constexpr double kNarrow = 1e-12;
-
-// A leaf counts as solved once its key is its value, up to rounding.
-constexpr double kSame = 1e-12;
 
 // Members for the parts of a box.
 Waiting::Shared share(const Waiting& waiting, MemberSets sets) {
@@ -66,7 +57,7 @@ bool NeighbourWorker::examine(Waiting::Open& next, double radius, const Allowanc
     met.improve(examiner.distance + best, solution_);
     if (best <= open && value < radius) {
         waiting_.push(value, std::move(next.node));
-        if (waiting_.nearer_than(value - kSame)) return false;
+        if (waiting_.nearer_than(value - kRounding.same_key)) return false;
         candidate.improve(value, solution_);
         return true;
     }
@@ -107,8 +98,8 @@ LeafSolver::Outcome NeighbourWorker::solve(Verdict verdict, double radius, const
     }
     LeafSolver::Patience patience{.numbers = allowance.numbers, .ends = allowance.ends};
     if (verdict == Verdict::leaf) return leaf.solve(criterion_, examiner, room, patience, solution_);
-    if (examiner.sets.open.size() <= kFew && categories_decided()) {
-        patience.programs = kPrograms;
+    if (examiner.sets.open.size() <= kSettings.contexts.few_members && categories_decided()) {
+        patience.programs = kSettings.contexts.programs;
         return leaf.solve(criterion_, examiner, room, patience, solution_);
     }
     return {kInfinity, 0.0};
@@ -118,7 +109,7 @@ LeafSolver::Outcome NeighbourWorker::solve(Verdict verdict, double radius, const
 void NeighbourWorker::add_parts(double least, double radius) {
     Box& box = examiner.box;
     // As good as a context, and that is no explanation: only where sums are split for ever does it come to this.
-    if (criterion_.by_nearness() && box.narrower_than(kNarrow)) return;
+    if (criterion_.by_nearness() && box.narrower_than(kRounding.narrow)) return;
     const Split split = examiner.split.axis >= 0 ? examiner.split : halves(space_, box);
     const double low = box.low[split.axis], high = box.high[split.axis];
     const auto sets = share(waiting_, examiner.sets);
@@ -197,7 +188,7 @@ bool NeighbourSearch::work(Budget& budget, double radius, int threads, const All
         worker->candidate.distance = kInfinity;
     }
     // A thread may have split a nearer box while another solved this one: then the search goes on.
-    if (nearest.distance == kInfinity || nearest.distance > bound() + kSame) return false;
+    if (nearest.distance == kInfinity || nearest.distance > bound() + kRounding.same_key) return false;
     candidate_ = nearest.context;
     return true;
 }

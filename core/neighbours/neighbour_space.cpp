@@ -4,13 +4,11 @@
 #include <cmath>
 
 #include "base/numbers.hpp"
+#include "base/settings.hpp"
 
 namespace whence::neighbours {
 
 namespace {
-
-// Rounding allowance when a ball cuts a box.
-constexpr double kHair = 1e-12;
 
 struct Interval {
     double low, high;
@@ -31,16 +29,6 @@ Interval allowed_interval(const Axis& axis, double low, double high, double hair
         if (gap.low < high && high < gap.high) high = gap.low;
     }
     return {low, high};
-}
-
-// The values of an axis at most `room` farther from the start than one of them.
-Interval reached(const Axis& axis, double from, double room) {
-    if (axis.curve.empty()) {
-        const double reach = room / axis.weight + kHair;
-        return {from - reach, from + reach};
-    }
-    const double along = axis.curve(from), reach = room / axis.weight + kHair;
-    return {axis.curve.back(along - reach) - kHair, axis.curve.back(along + reach) + kHair};
 }
 
 // The two neighbouring levels of a discrete axis around the middle.
@@ -157,20 +145,19 @@ double Box::shrink(const Space& space, double room) {
     for (int j = 0; j < dimension(); ++j) {
         const Axis& axis = space.axes[j];
         if (axis.kind == Kind::category) {
-            const double limit = axis.costs[static_cast<std::size_t>(low[j])] + room + kHair;
+            const double limit = axis.costs[static_cast<std::size_t>(low[j])] + room + kRounding.hair;
             while (high[j] > low[j] && axis.costs[static_cast<std::size_t>(high[j])] > limit) high[j] -= 1.0;
         } else if (moves(j)) {
-            const Interval ball = reached(axis, nearest[j], room);
-            const Interval left =
-                allowed_interval(axis, std::max(low[j], ball.low), std::min(high[j], ball.high), kHair);
+            const double reach = room / axis.weight + kRounding.hair;
+            const Interval left = allowed_interval(axis, std::max(low[j], nearest[j] - reach),
+                                                   std::min(high[j], nearest[j] + reach), kRounding.hair);
             // The allowance is for the ball alone: a box must not grow back to a value that was split off from it.
             low[j] = std::max(low[j], left.low);
             high[j] = std::min(high[j], left.high);
-            price[j] = axis.weight * axis.curve.slope(low[j], high[j]);
-            if (moves(j)) lightest = std::min(lightest, price[j]);
+            if (moves(j)) lightest = std::min(lightest, axis.weight);
         }
     }
-    return room / lightest + kHair;
+    return room / lightest + kRounding.hair;
 }
 
 Split split_beyond(const Space& space, int j, double value) {
@@ -237,9 +224,6 @@ Variation variation_along(const Space& space, const Box& box, int j, const std::
     return found;
 }
 
-// Share of the separation by which all scores together may vary in a box that is not split any more.
-constexpr double kStill = 0.25;
-
 }  // namespace
 
 Split choose_linear_split(const Space& space, const Box& box, const std::vector<int>& open,
@@ -268,23 +252,7 @@ Split choose_linear_split(const Space& space, const Box& box, const std::vector<
             best = gap != nullptr ? Split{j, gap->low, gap->high} : Split{j, middle, middle};
         }
     }
-    return !category && most < kStill * space.separation ? Split{} : best;
-}
-
-Split choose_bend(const Space& space, const Box& box) {
-    Split best;
-    double widest = 0.0;
-    for (int j = 0; j < box.dimension(); ++j) {
-        const Axis& axis = space.axes[j];
-        const double low = box.low[j], high = box.high[j];
-        if (axis.kind != Kind::continuous || !axis.curve.bends(low, high)) continue;
-        const double width = axis.weight * (axis.curve(high) - axis.curve(low));
-        if (width <= widest) continue;
-        const double cut = axis.curve.middle(low, high);
-        best = {j, cut, cut};
-        widest = width;
-    }
-    return best;
+    return !category && most < kSettings.contexts.still * space.separation ? Split{} : best;
 }
 
 Split halves(const Space& space, const Box& box) {

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "base/numbers.hpp"
-#include "neighbours/neighbour_curve.hpp"
 #include "neighbours/neighbour_places.hpp"
 #include "neighbours/neighbour_rules.hpp"
 #include "neighbours/neighbour_scores.hpp"
@@ -35,7 +34,6 @@ struct Axis {
     std::vector<double> levels;  // allowed values of a discrete axis, ascending
     std::vector<double> costs;   // of every category, ascending
     double period = 0.0;         // after which a number begins again: distances are the short way round; 0 for none
-    Curve curve = {};            // how far a number is along the axis
 
     // How far two values are apart.
     double apart(double x, double y) const {
@@ -62,7 +60,7 @@ struct Axis {
     }
 
     // Distance of a number from the start.
-    double far(double x) const { return weight * std::abs(curve(x) - curve(start)); }
+    double far(double x) const { return weight * std::abs(x - start); }
 
 private:
     Reach reach_round(double x, double low, double high, double at) const;
@@ -100,10 +98,9 @@ struct Space {
 struct Box {
     std::vector<double> low, high;
     std::vector<double> nearest;  // its context nearest to the start
-    std::vector<double> price;    // of each number, the least distance that a unit of it costs in the box, once shrunk
     std::vector<char> charged;    // of each axis, whether it counts as changed; empty where that does not matter
 
-    explicit Box(int dimension) : low(dimension), high(dimension), nearest(dimension), price(dimension) {}
+    explicit Box(int dimension) : low(dimension), high(dimension), nearest(dimension) {}
 
     int dimension() const { return static_cast<int>(low.size()); }
     bool moves(int axis) const { return low[axis] < high[axis]; }
@@ -138,8 +135,6 @@ Split choose_split(const Space& space, const Box& box, const std::vector<int>& o
 // No axis where they vary too little to set any two members apart.
 Split choose_linear_split(const Space& space, const Box& box, const std::vector<int>& open,
                           const std::vector<double>& mean);
-// Split where distances from the start bend, on the axis along which they grow most; no axis where none does.
-Split choose_bend(const Space& space, const Box& box);
 // Split the widest continuous axis in the middle.
 Split halves(const Space& space, const Box& box);
 

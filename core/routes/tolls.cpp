@@ -6,13 +6,11 @@
 #include <numeric>
 #include <utility>
 
+#include "base/settings.hpp"
+
 namespace whence {
 
 namespace {
-
-// A step leads towards a bound that is more than enough by such a share of what it began with, but not less than such a
-// share; the first one by this factor, every further one by less.
-constexpr double kMore = 0.02, kLeastStep = 0.05, kFirst = 1.1, kNext = 0.95;
 
 // The routes that the trees would take, and how tolls change for that.
 class Takers {
@@ -198,14 +196,15 @@ Tolls::Agreement Tolls::agree(const LeafSlots& slots, double tau, int rounds) co
     Takers takers(prices);
     double best = takers.take();
     const double scale = std::abs(best);
-    double total = best, factor = kFirst;
+    double total = best, factor = kSettings.plans.first_step;
     // The best tolls so far, where they are not the latest.
     std::vector<float> kept;
-    for (int round = 0; round < rounds && total <= tau; ++round, factor *= kNext) {
+    for (int round = 0; round < rounds && total <= tau; ++round, factor *= kSettings.plans.next_step) {
         const double apart = takers.apart();
         if (apart < 0.5) break;
         if (total == best) kept.assign(prices.toll(0), prices.toll(network_.arcs().size()));
-        takers.change(factor * std::max(tau + kMore * scale - total, kLeastStep * scale) / apart);
+        takers.change(factor *
+                      std::max(tau + kSettings.plans.more * scale - total, kSettings.plans.least_step * scale) / apart);
         total = takers.take();
         best = std::max(best, total);
     }

@@ -50,7 +50,6 @@ class Located:
     ) -> None: ...
     ONE_CELL: ClassVar[float]
     def part(self, low: Ints, high: Ints, start: Ints, column: int) -> Located: ...
-    def set_distances(self, column: int, distances: Floats) -> None: ...
     @property
     def distance(self) -> Floats: ...
     @property
@@ -115,7 +114,6 @@ class TailCriterion(Criterion):
         size: NDArray[np.int64],
         tail: float,
         trees: int,
-        whole: float = 0.0,
         mass: Floats | None = None,
     ) -> None: ...
     def add_plan(self, etas: Floats, rank: Ints, kept: bool) -> None: ...
@@ -589,8 +587,6 @@ class Axis:
         lower: float,
         upper: float,
         *,
-        gap_low: float = ...,
-        gap_high: float = ...,
         levels: Floats | None = None,
         costs: Floats | None = None,
         gaps: Floats | None = None,
@@ -609,17 +605,11 @@ class Axis:
     @property
     def upper(self) -> float: ...
     @property
-    def gap_low(self) -> float: ...
-    @property
-    def gap_high(self) -> float: ...
-    @property
     def gaps(self) -> Floats: ...
     @property
     def levels(self) -> Floats: ...
     @property
     def costs(self) -> Floats: ...
-    def follow(self, knots: Floats, passed: Floats) -> None:
-        """Let distances from the start follow a rising curve, linear between knots that span the axis."""
     def far(self, values: Floats) -> Floats:
         """Distance of numbers from the start."""
 

@@ -27,7 +27,7 @@ def random_axis(rng: np.random.Generator, kind: str) -> Axis:
         levels = np.array([0.0, 0.1, 0.2, 0.5, 0.6, 0.8, 1.0])
         return Axis(AxisKind.DISCRETE, float(rng.choice(levels)), weight, 0.0, 1.0, levels=levels)
     if kind == "g":
-        return Axis(AxisKind.CONTINUOUS, 0.1, weight, 0.1, 0.9, gap_low=0.1, gap_high=0.4)
+        return Axis(AxisKind.CONTINUOUS, 0.1, weight, 0.1, 0.9, gaps=np.array([[0.1, 0.4]]))
     return Axis(AxisKind.CONTINUOUS, float(rng.random()), weight, 0.0, 1.0)
 
 
@@ -111,7 +111,7 @@ class Scene:
         if axis.kind is AxisKind.DISCRETE:
             return [float(level) for level in axis.levels if low <= level <= high]
         some = [low, high, *self.rng.uniform(low, high, 3).tolist(), min(max(axis.start, low), high)]
-        return [x for x in some if not axis.gap_low < x < axis.gap_high]
+        return [x for x in some if not any(low < x < high for low, high in axis.gaps)]
 
     def box(self) -> tuple[Floats, Floats]:
         """A random box whose ends are allowed."""

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
-from tests.core.forest_cells import ForestScene
 from tests.core.forest_scene import scenes
 
 
@@ -56,19 +54,3 @@ def test_dead_leaves_hold_no_allowed_cell() -> None:
             assert alive | dead == set(range(scene.grid.leaves))
         some += len(dead) > 0
     assert some >= 5
-
-
-def test_distances_of_ones_own_allow_nothing_new() -> None:
-    """Given anew, the distances of the cells of a column replace the old ones, except where a cell is not allowed."""
-    barred = 0
-    for seed in range(20):
-        scene = ForestScene(seed)
-        for column, before in enumerate(scene.columns):
-            before, at = before.copy(), int(scene.kept.face_start[column]) + column
-            scene.located.set_distances(column, np.arange(before.size) + 0.5)
-            after = scene.located.distance[at : at + before.size]
-            assert np.array_equal(after, np.where(np.isfinite(before), np.arange(before.size) + 0.5, np.inf))
-            barred += int(np.isinf(before).sum())
-        with pytest.raises(ValueError, match="'distances' must hold one number"):
-            scene.located.set_distances(0, np.zeros(scene.columns[0].size + 1))
-    assert barred > 0

@@ -78,7 +78,7 @@ def test_a_search_refuses_what_does_not_fit(changed: dict[str, Any]) -> None:
         ((AxisKind.CONTINUOUS, np.nan, 1.0, 0.0, 1.0), {}),
         ((AxisKind.CONTINUOUS, 0.0, 1.0, 1.0, 0.0), {}),
         ((AxisKind.CONTINUOUS, 0.0, 0.0, 0.0, 1.0), {}),
-        ((AxisKind.CONTINUOUS, 0.0, 1.0, 0.0, 1.0), {"gap_low": 0.6, "gap_high": 0.4}),
+        ((AxisKind.CONTINUOUS, 0.0, 1.0, 0.0, 1.0), {"gaps": np.array([[0.6, 0.4]])}),
         ((AxisKind.DISCRETE, 0.0, 1.0, 0.0, 1.0), {}),
         ((AxisKind.CATEGORY, 0.0, 1.0, 0.0, 1.0), {}),
         ((AxisKind.CATEGORY, 0.0, 1.0, 0.0, 2.0), {"costs": np.zeros(2)}),
