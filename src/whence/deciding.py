@@ -168,7 +168,7 @@ class Decider(BaseEstimator):  # type: ignore[misc]
         return self._inputs(self.X_)
 
     def decide(self, context: Any) -> Any:
-        """The plan for one context, in its natural form.
+        """Return the plan for one context, in its natural form.
 
         A warning tells of numbers that lie outside the history. For many contexts see :meth:`predict`, which returns
         the same plans as vectors, in a table where `X` is one.
@@ -180,7 +180,7 @@ class Decider(BaseEstimator):  # type: ignore[misc]
         return plan
 
     def decision(self, context: Any) -> Decision:
-        """The plan for one context, with what it costs and the weights that it rests on.
+        """Return the plan for one context, with what it costs and the weights that it rests on.
 
         Examples
         --------
@@ -198,14 +198,14 @@ class Decider(BaseEstimator):  # type: ignore[misc]
         return made
 
     def decision_in(self, row: pd.Series) -> Decision:
-        """What :meth:`decision` gives for a context that the schema has read (``schema_.row``)."""
+        """Return what :meth:`decision` gives for a context that the schema has read (``schema_.row``)."""
         weights, outcomes = self._weights_in_row(row), self.outcomes_in(row)
         plan = self.problem.solve(outcomes, weights, self.risk_)
         costs = sample_costs(self.problem, plan, outcomes)
         return Decision(plan, float(self.risk_.of(costs, weights)), costs, weights)
 
     def predict(self, X: Any) -> Any:
-        """Decision vectors for many contexts, one per row: an array, or a table of pandas or polars where `X` is one.
+        """Return decision vectors, one per row of `X`: an array, or a table of pandas or polars where `X` is one.
 
         As scikit-learn has it, this is for tables; :meth:`decide` returns the plan of one context in its natural form,
         such as an array of quantities or a route, of which a row of this is the vector.
@@ -229,7 +229,7 @@ class Decider(BaseEstimator):  # type: ignore[misc]
         return in_kind(pd.DataFrame(vectors, index=X.index, columns=columns), kind)
 
     def weights_at(self, context: Any) -> Floats:
-        """Weight of every past observation in one context."""
+        """Return the weight of every past observation in one context."""
         self._history()
         return self._weights_in_row(self.schema_.row(context))
 
@@ -237,7 +237,7 @@ class Decider(BaseEstimator):  # type: ignore[misc]
         return self.weights_.at(self.inputs_of(row, self.unknown))
 
     def outcomes_in(self, row: pd.Series) -> Floats:
-        """What may come in a context that the schema has read, by past observation: what came then.
+        """Return what may come in a context that the schema has read, by past observation: what came then.
 
         Where the weights forecast, it is the forecast plus what forecasts missed then (see `ForecastWeights`).
         """
@@ -246,7 +246,7 @@ class Decider(BaseEstimator):  # type: ignore[misc]
         return self.weights_.outcomes(self.inputs_of(row, self.unknown), self.Y_)
 
     def score(self, X: Any, Y: Any, risk: Risk | None = None) -> float:
-        """Minus the policy's risk over what its decisions for contexts `X` cost under the outcomes `Y` that followed.
+        """Return minus the policy's risk of what its decisions for `X` cost under the outcomes `Y` that followed.
 
         Parameters
         ----------
@@ -277,7 +277,7 @@ class Decider(BaseEstimator):  # type: ignore[misc]
         return -float(measure.of(costs, np.full(len(costs), 1.0 / len(costs))))
 
     def _plans(self, X: Any) -> list[Any]:
-        """The plan for every row of `X`, in its natural form."""
+        """Return the plan for every row of `X`, in its natural form."""
         self._history()
         inputs = self._inputs(as_pandas(X), self.unknown)
         rows = self.weights_.weights(inputs, as_sparse=True)
@@ -287,14 +287,14 @@ class Decider(BaseEstimator):  # type: ignore[misc]
         ]
 
     def weights_in(self, X: Any) -> Any:
-        """Weights of the past observations in many contexts: a CSR matrix of shape (rows of `X`, n)."""
+        """Return weights of the past observations in many contexts: a CSR matrix of shape (rows of `X`, n)."""
         self._history()
         return self.weights_.weights(self._inputs(as_pandas(X), self.unknown), as_sparse=True)
 
     # ---- what the estimators see -----------------------------------------------------------------
 
     def inputs_of(self, row: pd.Series, unknown: Unknown = "error") -> Floats:
-        """One context as the row that the weights' estimator sees."""
+        """Return one context as the row that the weights' estimator sees."""
         if self._sees_levels:
             return self.schema_.levels_row(row, unknown)
         if self._sees_units:
@@ -307,7 +307,7 @@ class Decider(BaseEstimator):  # type: ignore[misc]
         return self.schema_.numbers(X, unknown) if self._sees_units else self.schema_.coordinates_shown(X, unknown)
 
     def _cuts(self) -> dict[str, Floats]:
-        """The thresholds at which the weights turn along features that go in whole steps, where these are known."""
+        """Return the known thresholds at which the weights turn along features that go in whole steps."""
         in_columns = self._sees_units and not self._sees_levels
         names = self.schema_.columns if in_columns else self.schema_.feature_of_coordinate()
         cuts = {name: self.weights_.thresholds(names.index(name)) for name in self.schema_.stepped()}
@@ -354,7 +354,7 @@ def _tell_unused_dates(table: pd.DataFrame) -> None:
 
 
 def _fitted(weights: Weights, inputs: Floats, outcomes: Floats, sample_weight: Any) -> Weights:
-    """Weights fitted to rows that count alike, or for as much as is said."""
+    """Return weights fitted to rows that count alike, or for as much as is said."""
     if sample_weight is None:
         return weights.fit(inputs, outcomes)
     if not weights.capabilities.takes_sample_weight:

@@ -105,7 +105,7 @@ class Policy(Decider):
         rule: bool = False,
         **engine_options: Any,
     ) -> Explanation:
-        """The nearest context in which the plan `instead`, or some plan of a set, would have been better, or optimal.
+        """Return the nearest context in which `instead`, a plan or a set of plans, would have been better, or optimal.
 
         Without `instead`: the nearest context in which the decision is more than `margin` (by default 1 %) above the
         best plan, whichever that is.
@@ -215,7 +215,7 @@ class Policy(Decider):
         resume: Explanations | None = None,
         **options: Any,
     ) -> Explanations:
-        """One explanation for each of many contexts, on any number of workers, in the order of the contexts.
+        """Return one explanation for each of many contexts, on any number of workers, in the order of the contexts.
 
         A row that cannot be explained does not stop the others: its entry is the error. The result does not depend
         on the number of workers (unless a `time_limit` does; a `node_limit` is the same everywhere).
@@ -270,7 +270,7 @@ class Policy(Decider):
     # ---- other questions -------------------------------------------------------------------------
 
     def front(self, context: Any, instead: Any = None, **options: Any) -> Front:
-        """The nearest explanation with at most one change, with at most two, and so on, each proved.
+        """Return the nearest explanation with at most one change, with at most two, and so on, each proved.
 
         Parameters
         ----------
@@ -303,7 +303,7 @@ class Policy(Decider):
         return found
 
     def menu(self, context: Any, instead: Any = None, up_to: int = 3, *, apart: float = 0.0, **options: Any) -> Menu:
-        """The nearest explanation for every smallest set of features that suffices, nearest first.
+        """Return the nearest explanation for every smallest set of features that suffices, nearest first.
 
         Parameters
         ----------
@@ -339,7 +339,7 @@ class Policy(Decider):
         return found
 
     def reasons(self, context: Any, instead: Any = None, **options: Any) -> Reasons:
-        """A smallest set of the facts of a context under which `instead` is never better, or never best.
+        """Return a smallest set of the facts of a context under which `instead` is never better, or never best.
 
         Parameters
         ----------
@@ -378,7 +378,7 @@ class Policy(Decider):
         time_limit: float | None = None,
         on_progress: Callable[[Progress], Any] | None = None,
     ) -> Comparison:
-        """Two contexts, the plans decided in them, and what turned the one into the other.
+        """Compare two contexts: the plans decided in them, and what turned the one into the other.
 
         Parameters
         ----------
@@ -581,7 +581,7 @@ class Policy(Decider):
 
 
 def load(path: Any) -> Policy:
-    """The policy that :meth:`Policy.save`, or ``whence fit --save``, has written to a file, by the same version.
+    """Return the policy that :meth:`Policy.save`, or ``whence fit --save``, has written to a file, by the same version.
 
     The file is a pickle, and opening a pickle runs the code in it: **open only files of people you trust.**
 
@@ -623,7 +623,7 @@ def write_saved(path: Any, policy: Any, **more: Any) -> None:
 
 
 def read_saved(path: Any, kind: type) -> Mapping[str, Any]:
-    """What :func:`write_saved` wrote, in which the policy is of this `kind`; opening a file runs the code in it."""
+    """Return what :func:`write_saved` wrote about a policy of this `kind`; opening a file runs the code in it."""
     from whence import __version__
 
     source = Path(PATH.check("path", path))

@@ -15,7 +15,7 @@ import whence as wh
 from whence.errors import InputError
 from whence.examples import bakery, city
 from whence.questions.menu import features_of
-from whence.questions.result import Told
+from whence.questions.result import Result
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,7 @@ def baker() -> tuple[wh.Policy, Any, Any]:
 
 
 @pytest.fixture(scope="module")
-def answers(baker: tuple[wh.Policy, Any, Any]) -> dict[str, Told]:
+def answers(baker: tuple[wh.Policy, Any, Any]) -> dict[str, Result]:
     """One answer of every kind."""
     policy, today, mine = baker
     other = {**today.to_dict(), "weekday": "Saturday", "temperature": 20.0}
@@ -42,7 +42,7 @@ KINDS = ["front", "menu", "reasons", "compare"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_read_again(baker: tuple[wh.Policy, Any, Any], answers: dict[str, Told], kind: str, tmp_path: Path) -> None:
+def test_read_again(baker: tuple[wh.Policy, Any, Any], answers: dict[str, Result], kind: str, tmp_path: Path) -> None:
     """The same text, page and document; it is intact, verified by its policy, and not by another one."""
     policy, *_ = baker
     found = answers[kind]
@@ -62,7 +62,7 @@ def test_read_again(baker: tuple[wh.Policy, Any, Any], answers: dict[str, Told],
         again.plot()
 
 
-def test_proved_again(baker: tuple[wh.Policy, Any, Any], answers: dict[str, Told]) -> None:
+def test_proved_again(baker: tuple[wh.Policy, Any, Any], answers: dict[str, Result]) -> None:
     """With `prove`, every explanation is searched for once more."""
     for kind in ("front", "menu", "reasons"):
         checked = answers[kind].verify(baker[0], prove=True)
@@ -71,7 +71,9 @@ def test_proved_again(baker: tuple[wh.Policy, Any, Any], answers: dict[str, Told
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_changed_document_is_noticed(baker: tuple[wh.Policy, Any, Any], answers: dict[str, Told], kind: str) -> None:
+def test_a_changed_document_is_noticed(
+    baker: tuple[wh.Policy, Any, Any], answers: dict[str, Result], kind: str
+) -> None:
     """Also where only a word was changed, and also after it was read and written once more."""
     found = answers[kind]
     document = {**found.to_dict(), "seconds": 77.0}
@@ -81,7 +83,7 @@ def test_a_changed_document_is_noticed(baker: tuple[wh.Policy, Any, Any], answer
     assert not type(found).from_dict(again.to_dict()).verify(baker[0]).agrees
 
 
-def test_what_does_not_fit_together_is_said(baker: tuple[wh.Policy, Any, Any], answers: dict[str, Told]) -> None:
+def test_what_does_not_fit_together_is_said(baker: tuple[wh.Policy, Any, Any], answers: dict[str, Result]) -> None:
     """Claims about the explanations that these do not bear out."""
     policy = baker[0]
     document = answers["front"].to_dict()
@@ -106,7 +108,7 @@ def test_what_does_not_fit_together_is_said(baker: tuple[wh.Policy, Any, Any], a
     assert "contributes" in "\n".join(wh.Comparison.from_dict(document).verify(policy).differences)
 
 
-def test_reasons_are_proved_again(baker: tuple[wh.Policy, Any, Any], answers: dict[str, Told]) -> None:
+def test_reasons_are_proved_again(baker: tuple[wh.Policy, Any, Any], answers: dict[str, Result]) -> None:
     """That the facts settle it is searched for once more; that fewer do not, the explanations must show."""
     policy, today, mine = baker
     found = answers["reasons"]
@@ -134,7 +136,7 @@ def test_reasons_are_proved_again(baker: tuple[wh.Policy, Any, Any], answers: di
     assert any("in the proof. The reasons say 'another'." in text for text in other_fact)
 
 
-def test_menus_are_proved_again(baker: tuple[wh.Policy, Any, Any], answers: dict[str, Told]) -> None:
+def test_menus_are_proved_again(baker: tuple[wh.Policy, Any, Any], answers: dict[str, Result]) -> None:
     """That no other set would do is searched for once more, also where answers were left out."""
     policy, today, mine = baker
     menu = answers["menu"]
@@ -173,7 +175,7 @@ def test_menus_are_proved_again(baker: tuple[wh.Policy, Any, Any], answers: dict
     ],
 )
 def test_what_is_no_such_document_is_refused(
-    answers: dict[str, Told], kind: str, changes: dict[str, Any], said: str
+    answers: dict[str, Result], kind: str, changes: dict[str, Any], said: str
 ) -> None:
     """One sentence names the entry that does not fit."""
     with pytest.raises(InputError) as refused:

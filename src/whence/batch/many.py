@@ -59,7 +59,7 @@ class Shipped:
         return Parcel, (self.token, self._parcel, os.getpid())
 
     def answered(self, entries: list[Entry]) -> list[Entry]:
-        """What is handed back: here, nothing travels."""
+        """Return what is handed back: here, nothing travels."""
         return entries
 
 
@@ -83,7 +83,7 @@ class Parcel:
         return found
 
     def answered(self, entries: list[Entry]) -> Answered:
-        """What is handed back, without what the caller has anyway."""
+        """Return what is handed back, without what the caller has anyway."""
         return Answered(self.policy, entries)
 
 
@@ -100,13 +100,13 @@ class Answered:
         self._packed = file.getvalue()
 
     def entries(self, policy: Policy) -> list[Entry]:
-        """The answers, about the caller's own policy."""
+        """Return the answers, about the caller's own policy."""
         found: list[Entry] = _Unpacker(io.BytesIO(self._packed), policy).load()
         return found
 
 
 def _names(policy: Policy) -> dict[int, str]:
-    """The policy and what it was fitted to or made of: where it is, and a name that is the same in every process."""
+    """Return the parts of a policy by their address, each with a name that is the same in every process."""
     parts = {
         name: part for name, part in vars(policy).items() if name.endswith("_") or name in policy.get_params(False)
     }
@@ -193,7 +193,7 @@ class Batch:
 
 
 def explain_many(policy: Policy, asked: Batch) -> Explanations:
-    """One explanation per context, or its error, in their order."""
+    """Return one explanation per context, or its error, in their order."""
     contexts, labels = _contexts(policy, asked.contexts)
     total, kind = len(contexts), kind_of(asked.contexts, policy.tables_)
     if total == 0:
@@ -222,7 +222,7 @@ def explain_many(policy: Policy, asked: Batch) -> Explanations:
 
 
 def _kept(policy: Policy, before: Explanations | None, contexts: Sequence[Any]) -> dict[int, Entry]:
-    """The explanations of an earlier call, by their rows; rows that had an error are to be asked again."""
+    """Return the explanations of an earlier call, by their rows; rows that had an error are to be asked again."""
     if before is None:
         return {}
     if not isinstance(before, Explanations):
@@ -242,7 +242,7 @@ def _kept(policy: Policy, before: Explanations | None, contexts: Sequence[Any]) 
 
 
 def _contexts(policy: Policy, contexts: Any) -> tuple[list[Any], pd.Index | None]:
-    """The contexts one by one, and their labels where they have any."""
+    """Return the contexts one by one, and their labels where they have any."""
     contexts = as_pandas(contexts)
     if isinstance(contexts, pd.DataFrame):
         if len(contexts):
@@ -264,7 +264,7 @@ def _contexts(policy: Policy, contexts: Any) -> tuple[list[Any], pd.Index | None
 
 
 def _plans(policy: Policy, name: str, given: Any, total: int, per_row: bool | None) -> list[Any]:
-    """`given` as one plan per row: either it is, or it is one plan for all of them."""
+    """Return `given` as one plan per row: either it is, or it is one plan for all of them."""
     if given is None or isinstance(given, PlanSet):
         return [given] * total
     given = as_pandas(given)
@@ -303,7 +303,7 @@ def _is_per_row(policy: Policy, name: str, given: Any, as_rows: list[Any], match
 
 
 def _unfit(policy: Policy, plan: Any) -> str | None:
-    """Why `plan` is not a plan of the policy's problem; None where it is one."""
+    """Return why `plan` is not a plan of the policy's problem; None where it is one."""
     try:
         reason = policy.problem.check(plan)
         if reason is not None:
@@ -318,7 +318,7 @@ def _unfit(policy: Policy, plan: Any) -> str | None:
 
 
 def _despite_lost_workers(policy: Policy, rows: list[Row], asked: Batch) -> Answers:
-    """The explanations of the rows, batch by batch, in their order, also where worker processes die.
+    """Return the explanations of the rows, batch by batch, in their order, also where worker processes die.
 
     Which row killed a worker is not known, so the rows that were on their way are asked again one at a
     time; the row that ends a worker all by itself gets the error.
@@ -353,7 +353,7 @@ def _despite_lost_workers(policy: Policy, rows: list[Row], asked: Batch) -> Answ
 
 
 def _shared_out(shipped: Shipped, rows: list[Row], size: int, asked: Batch) -> Answers:
-    """The explanations of the rows by the workers of joblib's backend."""
+    """Return the explanations of the rows by the workers of joblib's backend."""
     # Arrays travel with the policy and are not mapped from files; batches are cut here.
     parallel = Parallel(
         n_jobs=asked.n_jobs, return_as="generator", batch_size=1, pre_dispatch=f"{ON_THEIR_WAY}*n_jobs", max_nbytes=None
@@ -369,18 +369,18 @@ class _ClusterLost(Exception):
 
 
 def _cluster_lost(error: Exception) -> bool:
-    """Whether Dask has lost its scheduler: it then cancels what it was asked for, or cannot ask any more."""
+    """Return whether Dask has lost its scheduler: it then cancels what it was asked for, or cannot ask any more."""
     of_dask = type(error).__module__.partition(".")[0] == "distributed"
     return isinstance(error, CancelledError) or (of_dask and isinstance(error, OSError))
 
 
 def _worker_died(error: Exception) -> bool:
-    """Whether joblib's own workers, or those of Dask in spite of its retries, were lost."""
+    """Return whether joblib's own workers, or those of Dask in spite of its retries, were lost."""
     return isinstance(error, BrokenExecutor) or type(error).__name__ == "KilledWorker"
 
 
 def _answers(shipped: Shipped | Parcel, rows: Sequence[Row], options: Mapping[str, Any]) -> list[Entry] | Answered:
-    """Explanations of one batch, each or its error."""
+    """Return explanations of one batch, each or its error."""
     policy = shipped.policy
     # With one thread everywhere, sums come out the same everywhere.
     with _threads().limit(limits=1):
@@ -407,7 +407,7 @@ def _answer(policy: Policy, row: Row, options: Mapping[str, Any]) -> Entry:
 
 
 def _with_source(entry: Entry, source: Source | None) -> Entry:
-    """An explanation that speaks of other parts of a policy, or of none; an error as it is."""
+    """Return an explanation that speaks of other parts of a policy, or of none; an error as it is."""
     return entry if isinstance(entry, WhenceError) else _sourced(entry, source)
 
 

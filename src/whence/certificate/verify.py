@@ -41,7 +41,7 @@ LISTED = 3
 
 
 def differing(written: Any, computed: Any, largest: float = 1.0, leave_out: Collection[str] = ()) -> list[str]:
-    """A sentence for every entry in which a document differs from the one that was computed again.
+    """Return a sentence for every entry in which a document differs from the one that was computed again.
 
     Entries in `leave_out` are not compared, here and in the document inside this one; costs may differ by the rounding
     of sums, against the `largest` of them.
@@ -85,7 +85,7 @@ def _entries(written: Any, computed: Any, path: str, largest: float) -> Iterator
 
 
 def _slack(path: str, largest: float) -> tuple[float, float]:
-    """The relative and the absolute difference that rounding may make in the number at `path`."""
+    """Return the relative and the absolute difference that rounding may make in the number at `path`."""
     if "cost" in path or path.endswith((".decision", ".alternative")):
         return 1e-9, 1e-9 * largest
     return (1e-6, 1e-6) if path.endswith(".part") else (1e-9, 1e-12)
@@ -180,7 +180,7 @@ def verify(
 
 
 def _fingerprints(said: Explanation, written: Mapping[str, Any], policy: Policy) -> tuple[list[str], list[str]]:
-    """What differs in the fingerprints, and what is to be said of them."""
+    """Return what differs in the fingerprints, and what is to be said of them."""
     from whence import __version__
 
     differences, remarks = [], []
@@ -212,7 +212,7 @@ def _fingerprints(said: Explanation, written: Mapping[str, Any], policy: Policy)
 
 
 def _recomputed(said: Explanation, written: Mapping[str, Any], policy: Policy) -> list[str]:
-    """What differs where everything but the search is done again."""
+    """Return what differs where everything but the search is done again."""
     from whence import __version__
 
     fresh, faults = recomputed(said, policy)
@@ -229,7 +229,7 @@ def _recomputed(said: Explanation, written: Mapping[str, Any], policy: Policy) -
 
 
 def _quality(written: Mapping[str, Any], fresh: QualityEntry | None) -> tuple[list[str], list[str]]:
-    """What differs in how good the policy is said to be, and what is to be said of that."""
+    """Return what differs in how good the policy is said to be, and what is to be said of that."""
     told = written.get("quality")
     if not told:
         return [], []
@@ -245,7 +245,7 @@ def _quality(written: Mapping[str, Any], fresh: QualityEntry | None) -> tuple[li
 
 
 def _in_the_words_of(said: Report, fresh: Report) -> Report:
-    """`fresh` with the sentences and charts that follow from `said`: whether they are true is told once, by entry."""
+    """Return `fresh` with the sentences and charts of `said`: whether they are true is told once, by entry."""
     inner, free = said.unrestricted, fresh.unrestricted
     if inner is not None and free is not None:
         free = _in_the_words_of(inner, free)
@@ -257,7 +257,7 @@ def _in_the_words_of(said: Report, fresh: Report) -> Report:
 
 
 def _engine(said: Explanation, policy: Policy) -> str:
-    """The name of the engine that the question asked for."""
+    """Return the name of the engine that the question asked for."""
     record = said.asked
     options = {"solver": record["solver"]} if record.get("solver") else {}
     return engine_named(str(record.get("engine", "auto"))).label(policy.weights_, options)
@@ -269,7 +269,7 @@ def _engine(said: Explanation, policy: Policy) -> str:
 def _proof(
     said: Explanation, policy: Policy, time_limit: float | None, on_progress: Any, barred: Sequence[Collection[str]]
 ) -> tuple[list[str], list[str], bool]:
-    """What differs where the same question is asked once more, what is to be said of it, and whether it ended."""
+    """Ask the same question once more; return what differs, what is to be said of it, and whether it ended."""
     record, request = said.asked, request_of(said, policy)
     options = {name: value for name, value in record.items() if name not in Request.__dataclass_fields__}
     dropped = [name for name, value in options.items() if not _askable(value)]
@@ -320,7 +320,7 @@ EFFORT = (
 
 
 def recomputed(said: Explanation, policy: Policy) -> tuple[Explanation, list[str]]:
-    """`said` computed again, with status, bound and counts as stated, and what in it is wrong.
+    """Return `said` computed again, with status, bound and counts as stated, and what in it is wrong.
 
     An InputError where its context or its plans mean nothing to this policy.
     """
@@ -400,7 +400,7 @@ def _of_worlds(said: Explanation, told: Reliance, fresh: Explanation) -> Relianc
 
 
 def _as_told(fresh: Explanation, said: Explanation, question: Mapping[str, Any]) -> Explanation:
-    """`fresh`, restricted as it is told where that cannot be known.
+    """Return `fresh`, restricted as it is told where that cannot be known.
 
     Documents without their question do not say what was fixed or bounded, and some from before do not say that contexts
     were ruled out.
@@ -409,7 +409,7 @@ def _as_told(fresh: Explanation, said: Explanation, question: Mapping[str, Any])
 
 
 def _ruled(said: Explanation, fresh: Explanation, faults: list[str]) -> Explanation:
-    """`fresh` with its rule, where the document tells one.
+    """Return `fresh` with its rule, where the document tells one.
 
     A rule that was found before its time was up is found again. Another one is as large as there was time for, and must
     be true as it is.
@@ -424,7 +424,7 @@ def _ruled(said: Explanation, fresh: Explanation, faults: list[str]) -> Explanat
 
 
 def _ladder(said: Explanation, fresh: Explanation, refitted: Refitted) -> tuple[Rung, ...]:
-    """The ladder, with the rungs of the nearest explanation and of the one that was chosen computed again."""
+    """Return the ladder, with the rungs of the nearest explanation and of the one that was chosen computed again."""
     assert fresh.reliance is not None
     known = {fresh.reliance.confidence: fresh}
     if fresh.nearest is not None:
@@ -445,7 +445,7 @@ def _ladder(said: Explanation, fresh: Explanation, refitted: Refitted) -> tuple[
 
 
 def request_of(said: Explanation, policy: Policy) -> Request:
-    """The question of an explanation, to be asked once more, without its limits and by the usual engine."""
+    """Return the question of an explanation, to be asked once more, without its limits and by the usual engine."""
     record = said.asked
     plans = [_plan(said, plan, policy) for plan in (said.alternative, said.decision)]
     instead = plans[0] if "instead" not in record else read_set(policy, record["instead"])
@@ -474,7 +474,7 @@ def request_of(said: Explanation, policy: Policy) -> Request:
 
 
 def row_of(policy: Policy, written: pd.Series) -> pd.Series:
-    """A context as the policy's history holds it; JSON knows categories only by their texts."""
+    """Return a context as the policy's history holds it; JSON knows categories only by their texts."""
     schema = policy.schema_
     row = schema.row({str(name): value for name, value in written.items()})
     values = [_level(policy, name, value) for name, value in row.items()]
@@ -508,7 +508,7 @@ def _bounds(policy: Policy, written: Any) -> dict[str, Any] | None:
 
 
 def _plan(said: Explanation, plan: Any, policy: Policy) -> Any:
-    """A plan in its natural form."""
+    """Return a plan in its natural form."""
     form = "other" if said.source or said.written is None else said.written.plans.form
     if form == "other":
         return plan
@@ -530,7 +530,7 @@ def _plan(said: Explanation, plan: Any, policy: Policy) -> Any:
 def _completed(
     said: Explanation, policy: Policy, draft: Explanation, question: Question, faults: list[str]
 ) -> Explanation:
-    """`draft` with the context that was said to do, its weights, costs and distance."""
+    """Return `draft` with the context that was said to do, its weights, costs and distance."""
     if said.context is None:
         return replace(draft, **_of_the_search(said), distance=math.inf)
     schema, context = policy.schema_, row_of(policy, said.context)
@@ -577,19 +577,19 @@ def _completed(
 
 
 def _filled(said: Explanation, policy: Policy) -> list[str]:
-    """What the initial context lacks and the one that was found has."""
+    """Return what the initial context lacks and the one that was found has."""
     assert said.context is not None
     before, after = row_of(policy, said.initial), row_of(policy, said.context)
     return [str(name) for name in before.index if pd.isna(before[name]) and not pd.isna(after[name])]
 
 
 def _of_the_search(said: Explanation) -> dict[str, Any]:
-    """What only the search could say."""
+    """Return what only the search could say."""
     return {name: getattr(said, name) for name in ("status", "bound", "nodes", "cuts", "seconds", "note")}
 
 
 def _kept_room(said: Explanation, room: dict[str, tuple[float, float]], faults: list[str]) -> dict[str, Any]:
-    """The room as it is said where it is not too wide: a search may know a smaller one."""
+    """Return the room as it is said where it is not too wide: a search may know a smaller one."""
     for name, (low, high) in said.room.items():
         first, last = room.get(name, (math.inf, -math.inf))
         slack = 1e-6 * max(abs(first), abs(last))
@@ -602,7 +602,7 @@ def _kept_room(said: Explanation, room: dict[str, tuple[float, float]], faults: 
 
 
 def _faults_of_status(said: Explanation, draft: Explanation, searched: bool) -> list[str]:
-    """Whether the answers that need no search are those that were given."""
+    """Return what is wrong with an answer that needs no search, a sentence each."""
     if not searched and said.status != draft.status:
         where = "holds in the initial context already" if draft.status == "already" else "can hold nowhere"
         return [f"The criterion {where}, so that the status is {draft.status!r}. The explanation says {said.status!r}."]
@@ -616,7 +616,7 @@ def _faults_of_status(said: Explanation, draft: Explanation, searched: bool) -> 
 
 
 def _faults_of_numbers(said: Explanation, policy: Policy) -> list[str]:
-    """Whether distance and bound go together, as the status says."""
+    """Return what is wrong with distance and bound under this status, a sentence each."""
     faults = []
     gap = said.asked.get("mip_gap") or policy.weights_.capabilities.proof_gap
     least = said.distance * (1.0 - float(gap)) - 1e-9 if isinstance(gap, int | float) else said.distance
@@ -630,7 +630,7 @@ def _faults_of_numbers(said: Explanation, policy: Policy) -> list[str]:
 
 
 def _faults_of_decision(draft: Explanation, policy: Policy) -> list[str]:
-    """Whether the decision is one that the policy would take."""
+    """Return what is wrong with the decision where it is said to be the policy's own."""
     decided, cost = policy.decision(draft.initial), draft.cost_before.decision
     if math.isclose(cost, decided.cost, rel_tol=1e-9, abs_tol=1e-9 * float(np.abs(decided.costs).max())):
         return []

@@ -44,7 +44,7 @@ from whence.forecasts.explainer import Ensemble
 from whence.project import Project
 from whence.questions.menu import Front, Menu
 from whence.questions.reasons import Reasons
-from whence.questions.result import SINGLE, Told
+from whence.questions.result import SINGLE, Result
 from whence.util.text import number
 
 
@@ -187,7 +187,7 @@ def _opened(project: Path, policy: Path | None, report: Path | None) -> Project:
     return open_project(project, policy)
 
 
-def _tell(ready: Project, found: Told, report: Path | None, as_json: bool) -> None:
+def _tell(ready: Project, found: Result, report: Path | None, as_json: bool) -> None:
     """Print the answer, and write the report where one is wanted."""
     if as_json:
         print_json(found.to_json(indent=2) or "")

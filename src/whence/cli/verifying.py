@@ -18,11 +18,11 @@ from whence.explain.explanation import Explanation
 from whence.questions.comparison import Comparison
 from whence.questions.menu import Front, Menu
 from whence.questions.reasons import Reasons
-from whence.questions.result import Told
+from whence.questions.result import Result
 from whence.report.reading import loaded
 
 #: Answers to other questions, by the schema of their documents.
-ANSWERS: dict[Any, type[Told]] = {
+ANSWERS: dict[Any, type[Result]] = {
     "whence/front/1": Front,
     "whence/menu/1": Menu,
     "whence/reasons/1": Reasons,
@@ -93,7 +93,7 @@ def verify(
     raise typer.Exit(DIFFERS if found.differences else TIME_LIMIT if found.proved is False else FOUND)
 
 
-def _verdict(said: Explanation | Told, found: Verification, name: str, project: str) -> str:
+def _verdict(said: Explanation | Result, found: Verification, name: str, project: str) -> str:
     if found.differences:
         count = len(found.differences)
         return f"{name} does not agree with {project}: {count} difference{'s' * (count != 1)}."

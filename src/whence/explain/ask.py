@@ -328,7 +328,7 @@ class Request(SearchRequest):
 
     @classmethod
     def of(cls, context: Any, instead: Any, options: Mapping[str, Any]) -> Request:
-        """The request with the keyword arguments of ``Policy.explain``; those that it does not have are an engine's."""
+        """Return the request for keyword arguments of ``Policy.explain``; unknown ones are those of an engine."""
         known = {name: value for name, value in options.items() if name in OPTIONS}
         return cls(context, instead, **known, options={n: v for n, v in options.items() if n not in OPTIONS})
 
@@ -357,7 +357,7 @@ class Request(SearchRequest):
         raise refused("within", "a number >= 0, such as 0.02 for 2 %, or an amount such as (10, 'cost')", within)
 
     def in_amounts(self, costs: Sequence[Floats]) -> Request:
-        """The same request where some of these costs are negative: shares of a cost are amounts there.
+        """Return the same request where some of these costs are negative: shares of a cost are amounts there.
 
         A share of a cost that may be negative is no measure. It is taken of the mean absolute cost of the decision over
         the history instead, once for the question; `costs` are those of the decision and of other plans.

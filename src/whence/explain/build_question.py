@@ -64,7 +64,7 @@ __all__ = [
 def question_of(
     policy: Policy, request: Request, initial: pd.Series, limits: Limits, costs: Mapping[str, Floats]
 ) -> Question:
-    """What an engine is asked, in coordinates and in what the policy's risk counts each observation for."""
+    """Return what an engine is asked, in coordinates and in what the policy's risk counts each observation for."""
     risk, problem = policy.risk_, policy.problem
     alternative, decision = values_of(risk, costs["instead"], costs["decision"])
     within, allowance = request.within_parts
@@ -115,7 +115,7 @@ def question_of(
 
 
 def settings_of(request: Request) -> SearchSettings:
-    """How the request wants to be searched for."""
+    """Return how the request wants to be searched for."""
     threads = None if request.threads is None else int(request.threads)
     return SearchSettings(float(request.separation), threads, dict(request.options))
 
@@ -127,7 +127,7 @@ def space_of(policy: Policy, request: Request, initial: pd.Series) -> Space:
 
 
 def few_of(policy: Policy, request: Request, question: Question, barred: Sequence[Collection[str]]) -> Few | None:
-    """How many features may change, and which never together; None where that rules out nothing."""
+    """Return how many features may change, and which never together; None where that rules out nothing."""
     feature = question.space.feature
     number = dict(zip(policy.schema_.feature_of_coordinate(), feature.tolist(), strict=True))
     most = len(number) if request.max_changes is None else min(int(request.max_changes), len(number))
@@ -147,7 +147,7 @@ def _plausibility(policy: Policy, request: Request, initial: pd.Series) -> Isola
 
 
 def values_of(risk: Risk, *costs: Floats) -> list[Floats]:
-    """What the risk counts each observation for, plan by plan; a risk of which that cannot be said is refused."""
+    """Return what the risk counts each observation for, plan by plan; refuse a risk of which that is unknown."""
     values = [risk.values(one) for one in costs]
     if any(one is None for one in values):
         raise InputError(
@@ -194,7 +194,7 @@ UNWRITABLE = "set"
 
 
 def asked_set(policy: Policy, request: Request) -> PlanSet | None:
-    """The set of plans that is asked about, None where it is a single plan; what sets cannot be asked is refused."""
+    """Return the set of plans that is asked about, None for a single plan; refuse what sets cannot be asked."""
     given = request.instead
     if given is not None and not isinstance(given, PlanSet):
         return None
@@ -213,12 +213,12 @@ def asked_set(policy: Policy, request: Request) -> PlanSet | None:
 
 
 def with_margin(request: Request, plans: PlanSet) -> Request:
-    """The request with the margin that is meant where none is given."""
+    """Return the request with the margin that is meant where none is given."""
     return replace(request, margin=MARGIN) if isinstance(plans, AnyPlan) and request.margin is None else request
 
 
 def best_plan(policy: Policy, plans: PlanSet, weights: Floats) -> Any:
-    """The best plan of the set under these weights, one that the set itself accepts."""
+    """Return the best plan of the set under these weights, one that the set itself accepts."""
     try:
         plan = plans.solve(policy.Y_, weights, policy.risk_)
     except SolverError as error:
@@ -232,7 +232,7 @@ def best_plan(policy: Policy, plans: PlanSet, weights: Floats) -> Any:
 
 
 def question_about(question: Question, policy: Policy, request: Request, plans: PlanSet) -> Question:
-    """`question`, which is about the best plan of the set in the initial context, about the set itself."""
+    """Return `question`, which is about the best plan of the set in the initial context, about the set itself."""
     share, amount = request.margin_parts
     if isinstance(plans, AnyPlan):
         strictly = max(2.0 * question.claim.tau, STRICTLY * float(np.abs(question.claim.decision).max()))
@@ -288,7 +288,7 @@ def _plans(policy: Policy, request: Request, plans: PlanSet) -> Plans:
 
 
 def _linear(problem: DecisionProblem, plans: PlanSet, outcomes: Floats, risk: Risk) -> tuple[Any, Floats] | None:
-    """A polytope that holds the set, and the cost vectors; None where another risk makes something else of costs."""
+    """Return a polytope that holds the set, and the cost vectors; None where the risk is not linear in them."""
     if risk.on_values() is not risk and not isinstance(risk, Expectation | CVaR):
         return None
     try:
@@ -315,7 +315,7 @@ class _Once(Generic[T]):
 
 
 def _others(policy: Policy, request: Request, plans: PlanSet, costs: Callable[[Any], Floats]) -> Others:
-    """The plans outside the set, `costs` of one as an engine sees them."""
+    """Return the plans outside the set, `costs` of one as an engine sees them."""
     problem, outcomes, risk = policy.problem, policy.Y_, policy.risk_
 
     def rows(among: Iterable[Any]) -> Floats:
@@ -351,7 +351,7 @@ def _others(policy: Policy, request: Request, plans: PlanSet, costs: Callable[[A
 
 
 def any_plan(problem: DecisionProblem, outcomes: Floats, risk: Risk) -> Plans:
-    """All plans of a problem, as an engine sees them."""
+    """Return all plans of a problem, as an engine sees them."""
     parts: Any = SimpleNamespace(problem=problem, Y_=outcomes, risk_=risk)
     relative: Any = SimpleNamespace(kind="relative", within_parts=(0.0, 0.0))
     return _plans(parts, relative, AnyPlan(problem))
@@ -360,7 +360,7 @@ def any_plan(problem: DecisionProblem, outcomes: Floats, risk: Risk) -> Plans:
 def taking_over(
     policy: Policy, question: Question, draft: Explanation, plans: PlanSet, weights: Floats, row: Floats
 ) -> tuple[Question, Explanation]:
-    """Question and explanation about the plan of the set that is best under `weights`.
+    """Return question and explanation about the plan of the set that is best under `weights`.
 
     Where it has to be better by some standard errors, it is the one that is best by as many: `row` is the context as
     the estimator of the weights sees it.
@@ -390,7 +390,7 @@ def taking_over(
 
 
 def _surest(policy: Policy, question: Question, plans: PlanSet, weights: Floats, row: Floats) -> Any:
-    """The best plan of the set among those that beat their rivals by this many standard errors.
+    """Return the best plan of the set among those that beat their rivals by this many standard errors.
 
     Of a set that is not listed it is the best one; where rounding leaves none, the plan that misses least.
     """
@@ -411,18 +411,18 @@ def _surest(policy: Policy, question: Question, plans: PlanSet, weights: Floats,
 
 
 def row_found(policy: Policy, question: Question, answer: Answer, initial: pd.Series) -> Floats:
-    """The context that an engine found, as the estimator sees it."""
+    """Return the context that an engine found, as the estimator sees it."""
     return policy.inputs_of(context_found(question, answer, policy.schema_, initial))
 
 
 def said_of(plans: PlanSet) -> Any:
-    """What the record of a question says of its set."""
+    """Return what the record of a question says of its set."""
     plain = plans.as_plain()
     return UNWRITABLE if plain is None else to_plain(plain)
 
 
 def read_set(policy: Policy, said: Any) -> PlanSet:
-    """The set of plans that the record of a question names."""
+    """Return the set of plans that the record of a question names."""
     if said == UNWRITABLE:
         raise InputError("A set of plans that follows a rule cannot be read back from a file.", parameter="instead")
     return set_from_plain(policy.problem, said, policy.outcome_names_)
@@ -439,7 +439,7 @@ MOST = 6
 
 
 def weights_for(policy: Policy, initial: pd.Series, filled: Collection[str] = ()) -> Weights:
-    """The policy's weights, with splits on what the initial context lacks decided, apart from what is `filled` in."""
+    """Return the policy's weights with splits on what the context lacks decided, apart from what is `filled` in."""
     schema = policy.schema_
     if not schema.takes_missing:
         return policy.weights_.lacking(frozenset())
@@ -450,7 +450,7 @@ def weights_for(policy: Policy, initial: pd.Series, filled: Collection[str] = ()
 
 
 def sets_to_fill(schema: Schema, initial: pd.Series, fill: Collection[str], fixed: Collection[str]) -> list[list[str]]:
-    """Every set of missing numbers that may be filled in, from none at all to all of them."""
+    """Return every set of missing numbers that may be filled in, from none at all to all of them."""
     names = schema.fillable(initial, fill, fixed) if len(fill) else []
     if len(names) > MOST:
         raise InputError(
@@ -462,7 +462,7 @@ def sets_to_fill(schema: Schema, initial: pd.Series, fill: Collection[str], fixe
 def filled_question(
     policy: Policy, request: Request, initial: pd.Series, question: Question, filled: Collection[str], restricted: bool
 ) -> Question:
-    """The same question where some missing numbers are filled in; each of them is a change where few may change."""
+    """Return the question where some missing numbers are filled in, each of which counts as a change."""
     if not filled:
         return question
     space = request.space(policy.schema_, policy.X_, initial, restricted, filled)
@@ -475,7 +475,7 @@ def filled_question(
 
 
 def _numbers(policy: Policy, question: Question, names: Collection[str]) -> set[int]:
-    """The numbers of these features in the question's space."""
+    """Return the numbers of these features in the question's space."""
     owners = zip(policy.schema_.feature_of_coordinate(), question.space.feature.tolist(), strict=True)
     return {number for name, number in owners if name in names}
 
@@ -488,7 +488,7 @@ def nearest_filled(
     search: Callable[[Question], Answer],
     restricted: bool = True,
 ) -> tuple[Question, Answer]:
-    """The nearest answer, whatever is filled in for it, and the question that it answers."""
+    """Return the nearest answer, whatever is filled in for it, and the question that it answers."""
     fixed = request.fixed if restricted else ()
     sets = sets_to_fill(policy.schema_, initial, request.fill, fixed)
     if len(sets) == 1:

@@ -302,7 +302,7 @@ class Explanation:
         write(self.with_rule(nearest=True), path, title=title, question=question)
 
     def plot(self) -> Figure:
-        """A matplotlib figure with the charts of :mod:`whence.plot`: changes, plans, costs, outcomes and observations.
+        """Return a matplotlib figure of changes, plans, costs, outcomes and observations (:mod:`whence.plot`).
 
         The rule is found out where it is not known yet, and drawn with the changes. Matplotlib is needed for it:
         ``pip install whence[plot]``.
@@ -312,7 +312,7 @@ class Explanation:
         return overview(self.with_rule())
 
     def light(self) -> Explanation:
-        """A copy without its `source` (model, history and problem), cheap to keep, to pickle and to send.
+        """Return a copy without its `source` (model, history and problem), cheap to keep, to pickle and to send.
 
         It prints, plots and reports the same, and is what :meth:`from_dict` gives. The costs of observations without
         any weight in either context are left out (NaN).
@@ -338,7 +338,7 @@ class Explanation:
         return shown is not None and shown.reliable
 
     def held(self, refits: int = 20, kind: RefitKind | None = None, within: float = WITHIN) -> Held:
-        """In how many refits of the policy's weights the explanation holds: (times, refits).
+        """Return in how many refits of the policy's weights the explanation holds: (times, refits).
 
         Where no context was found there is nothing to hold, and no refit is asked: (0, 0), as its `sentence` says.
         Of a set of plans, it holds in a refit where some plan of the set does, not only the one that is named.
@@ -379,7 +379,7 @@ class Explanation:
         return self.source.usual(self.context)
 
     def region(self, time_limit: float | None = 5.0) -> Region:
-        """The largest box of contexts around the explanation in which it stays true, as a rule.
+        """Return the largest box of contexts around the explanation in which it stays true, as a rule.
 
         Of a set of plans, it is about the plan that is named as `alternative`. Where no context was found, none is in
         it, and its sentence says so.
@@ -411,13 +411,13 @@ class Explanation:
         return region_of(self, time_limit)
 
     def with_quality(self, quality: QualityEntry | None) -> Explanation:
-        """A copy whose report says how good the policy is; as it is where that is not known, or in a light one."""
+        """Return a copy whose report says how good the policy is, where that is known and this is no light one."""
         if quality is None or self.source is None:
             return self
         return replace(self, source=replace(self.source, quality=quality))
 
     def with_rule(self, time_limit: float | None = 2.0, *, nearest: bool = False) -> Explanation:
-        """A copy that tells its rule in texts, reports and documents; itself where weights or status allow for none.
+        """Return a copy that tells its rule in texts, reports and documents; itself where there is none.
 
         Parameters
         ----------
@@ -481,7 +481,7 @@ class Explanation:
         return verify(self, policy, prove=prove, time_limit=time_limit)
 
     def to_dict(self) -> dict[str, Any]:
-        """The explanation as plain dicts, lists, numbers and texts: strict JSON, by the schema "whence/explanation/1".
+        """Return the explanation as plain values: strict JSON, by the schema "whence/explanation/1".
 
         Infinity is the text "Infinity", a missing value None. It holds everything needed to print, plot and
         report the explanation again; see :meth:`from_dict`.
@@ -490,7 +490,7 @@ class Explanation:
         return document
 
     def to_json(self, path: Any = None, indent: int | None = None) -> str | None:
-        """:meth:`to_dict` as JSON text: returned, or written to `path` in one go."""
+        """Return :meth:`to_dict` as JSON text, or write it to `path` in one go."""
         encoded = json.encode(document_of(self))
         text = (encoded if indent is None else json.format(encoded, indent=indent)).decode()
         if path is None:
@@ -500,7 +500,7 @@ class Explanation:
 
     @classmethod
     def from_dict(cls, document: Any) -> Explanation:
-        """The explanation that :meth:`to_dict` wrote, in its :meth:`light` form; an InputError where it is none."""
+        """Return the explanation that :meth:`to_dict` wrote, in its :meth:`light` form; refuse anything else."""
         report = report_from(document)
         claimed = (document.get("fingerprints") or {}).get("document")
         intact = None if claimed is None else claimed == document_digest(document)
@@ -508,7 +508,7 @@ class Explanation:
 
     @classmethod
     def from_json(cls, source: Any) -> Explanation:
-        """The explanation in a JSON text or in the file of that path; an InputError where there is none."""
+        """Return the explanation in a JSON text or in the file of that path; an InputError where there is none."""
         return cls.from_dict(loaded(source))
 
     @classmethod
@@ -549,7 +549,7 @@ class Explanation:
 
 
 def arrays_of(report: Report) -> dict[str, Any]:
-    """Weights and costs of all past observations: those that the report leaves out weigh 0 and have unknown costs."""
+    """Return weights and costs of all observations; those that the report leaves out weigh 0 and cost NaN."""
     found = report.observations
     arrays: dict[str, Any] = {}
     for name, silent in SILENT.items():

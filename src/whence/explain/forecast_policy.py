@@ -48,7 +48,7 @@ class Forecasted:
 
     @classmethod
     def of_entry(cls, entry: ForecastEntry) -> Forecasted:
-        """What a report holds of it."""
+        """Return what a report holds of it."""
 
         def array(values: Any) -> Floats | None:
             return None if values is None else np.array(list(values), dtype=np.float64)
@@ -75,7 +75,7 @@ def check_asked(policy: Policy, request: Request, sets: bool) -> None:
 
 
 def forecast_question(policy: Policy, request: Request, initial: pd.Series, limits: Limits, plan: Any) -> Question:
-    """What an engine is asked, in forecasts and figures of plans."""
+    """Return what an engine is asked, in forecasts and figures of plans."""
     problem, risk, weights = policy.problem, policy.risk_, policy.weights_
     assert isinstance(weights, ForecastWeights)
     pricing = _pricing(policy, request, plan)
@@ -126,7 +126,7 @@ def forecast_question(policy: Policy, request: Request, initial: pd.Series, limi
 
 
 def _best_known(pricing: Pricing, problem: DecisionProblem, request: Request) -> bool:
-    """Whether an absolute question needs no rivals: the best order follows the forecast by itself."""
+    """Return whether an absolute question needs no rivals: the best order follows the forecast by itself."""
     if request.kind != "absolute" or any(request.margin_parts):
         return False
     if isinstance(pricing, BandPricing):
@@ -154,7 +154,7 @@ def _check_bands(claim: OrderBeats) -> None:
 
 
 def _pricing(policy: Policy, request: Request, plan: Any) -> Pricing:
-    """How plans are priced by a forecast; a problem for which that is not known is refused."""
+    """Return how plans are priced by a forecast; a problem for which that is not known is refused."""
     problem, risk, weights = policy.problem, policy.risk_, policy.weights_
     assert isinstance(weights, ForecastWeights)
     _check_risk(risk)
@@ -238,14 +238,14 @@ def _of_orders(stock: Stock, risk: Risk, residuals: Floats) -> Pricing:
 
 
 def before_of(question: Question, before: Floats, samples: int) -> dict[str, Any]:
-    """The weights and, where the policy forecasts, the forecast in the initial context."""
+    """Return the weights and, where the policy forecasts, the forecast in the initial context."""
     if not isinstance(question.claim, OrderBeats):
         return {"weights_before": before}
     return {"weights_before": np.full(samples, 1.0 / samples), "forecast": Forecasted(before)}
 
 
 def after_of(policy: Policy, question: Question, draft: Explanation, after: Floats) -> dict[str, Any]:
-    """The same in the context found."""
+    """Return the weights and, where the policy forecasts, the forecast and costs in the context found."""
     if not isinstance(question.claim, OrderBeats):
         return {"weights_after": after}
     assert draft.forecast is not None

@@ -55,7 +55,7 @@ def explain(
     relax: bool = True,
     shared: dict[str, Any] | None = None,
 ) -> Explanation:
-    """The nearest context in which ``request.instead`` is better than, or as good as, any plan.
+    """Return the nearest context in which ``request.instead`` is better than, or as good as, any plan.
 
     `search` answers in the place of the engine that the request names. None of the `barred` sets of features may change
     as a whole. Without `relax` it is not tried what would do without restrictions. What an engine may keep for the same
@@ -265,7 +265,7 @@ def _compared(policy: Policy, request: Request, plans: PlanSet | None, initial: 
 
 
 def _with_plans(draft: Explanation, request: Request, plans: PlanSet) -> Explanation:
-    """A draft with the set of plans that is asked about."""
+    """Return a draft with the set of plans that is asked about."""
     asked = {**draft.asked, "instead": said_of(plans)}
     return replace(draft, among=plans.words, plans=plans, margin=request.margin_parts, asked=asked)
 
@@ -280,7 +280,7 @@ def _check_accepted(policy: Policy, request: Request, question: Question, explan
 
 
 def _without_search(question: Question, before: Floats, costs: Costs, best: float) -> Answer | None:
-    """The answers that need no search: the criterion holds already, or no observation speaks for the plan.
+    """Return the answers that need no search: the criterion holds already, or no observation speaks for the plan.
 
     Parameters
     ----------
@@ -307,7 +307,7 @@ def _without_search(question: Question, before: Floats, costs: Costs, best: floa
 
 
 def _excess_before(question: Question, before: Floats, costs: Costs, best: float) -> float:
-    """By how much the alternative costs more than it may in the initial context."""
+    """Return by how much the alternative costs more than it may in the initial context."""
     rival = question.claim.rival_decision
     alternative = costs.alternative - question.claim.allowance
     over = alternative - (costs.decision if rival is question.claim.decision else question.claim.risk.of(rival, before))
@@ -325,7 +325,7 @@ def _draft(
     before: Floats,
     compared: _Compared,
 ) -> Explanation:
-    """The explanation with everything that is known before the answer."""
+    """Return the explanation with everything that is known before the answer."""
     risk, costs = question.claim.risk, compared.costs
     return Explanation(
         status="none",
@@ -366,7 +366,7 @@ def _draft(
 
 
 def _restricted(policy: Policy, request: Request, question: Question, initial: pd.Series) -> bool:
-    """Whether the schema or the call rules out contexts within the range of the history."""
+    """Return whether the schema or the call rules out contexts within the range of the history."""
     schema = policy.schema_
     if schema.is_free and not (request.relates or request.bounds or len(request.fixed)):
         return False
@@ -374,7 +374,7 @@ def _restricted(policy: Policy, request: Request, question: Question, initial: p
 
 
 def _found(policy: Policy, question: Question, answer: Answer, draft: Explanation) -> Explanation:
-    """`draft` with the confirmed answer; what changes, and how far numbers may be rounded, is still to be said."""
+    """Return `draft` with the confirmed answer, without what changes and how far numbers may be rounded."""
     common: dict[str, Any] = {"status": answer.status, "nodes": answer.nodes, "cuts": answer.cuts, "note": answer.note}
     if answer.point is None:
         return replace(draft, **common, distance=answer.distance, bound=answer.bound)
@@ -445,7 +445,7 @@ def _without_restrictions(
 
 
 def with_changes(policy: Policy, question: Question, answer: Answer, found: Explanation) -> Explanation:
-    """What was found, with what changes and between which values it may be rounded."""
+    """Return what was found, with what changes and between which values it may be rounded."""
     if found.context is None or answer.status == "already":
         return found
     changed = changes_between(policy, question, found.initial, found.context)
@@ -456,7 +456,7 @@ def with_changes(policy: Policy, question: Question, answer: Answer, found: Expl
 def rounding_limits(
     policy: Policy, question: Question, answer: Answer, context: pd.Series, changed: Sequence[ChangedFeature]
 ) -> dict[str, tuple[float, float]]:
-    """Between which values every continuous feature that changes may be rounded: the weights stay the same."""
+    """Return between which values every continuous feature that changes may be rounded: the weights stay the same."""
     schema, space, among = policy.schema_, question.space, {name for name, *_ in changed}
     box = answer.cell
     if box is None:
@@ -480,7 +480,7 @@ def rounding_limits(
 
 
 def changes_between(policy: Policy, question: Question, initial: pd.Series, context: pd.Series) -> list[ChangedFeature]:
-    """The features that differ, their values in both contexts, and the distance of each."""
+    """Return the features that differ, their values in both contexts, and the distance of each."""
     schema = policy.schema_
     distances = schema.by_feature(question.space.moved(schema.encode_row(context)))
     before, after = (schema.feature_values(row, distances) for row in (initial, context))

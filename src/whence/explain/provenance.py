@@ -29,7 +29,7 @@ __all__ = ["Source", "in_order", "sample_costs", "share_below"]
 
 
 def in_order(problem: DecisionProblem, plan: Any, outcomes: Sequence[str]) -> Any:
-    """A Series, a one-row DataFrame or a mapping with the names of the parts as the problem's plan.
+    """Return a Series, a one-row DataFrame or a mapping with the names of the parts as the problem's plan.
 
     Any other plan, and every plan of a problem whose parts have no names, is left as it is.
 
@@ -54,7 +54,7 @@ def in_order(problem: DecisionProblem, plan: Any, outcomes: Sequence[str]) -> An
 
 
 def sample_costs(problem: DecisionProblem, plan: Any, outcomes: Floats, name: str = "decision") -> Floats:
-    """One finite cost per row of `outcomes`; whatever else a problem returns is refused, naming the plan `name`.
+    """Return one finite cost per row of `outcomes`; whatever else a problem returns is refused, naming the plan `name`.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def sample_costs(problem: DecisionProblem, plan: Any, outcomes: Floats, name: st
 
 
 def share_below(plans: PlanSet, share: float) -> float:
-    """By which share of the decision's cost some plan of the set must be cheaper, where `share` was asked for.
+    """Return by which share of the decision's cost some plan of the set must be cheaper, where `share` was asked for.
 
     Where it is any plan, the decision must be more than so much above the best, which then is less than
     ``1 / (1 + share)`` of it.
@@ -107,12 +107,12 @@ class Source:
 
     @classmethod
     def of(cls, policy: Policy) -> Source:
-        """What `policy` is made of now; fitting it again leaves this as it is."""
+        """Return what `policy` is made of now; fitting it again leaves this as it is."""
         parts = policy.weights_, policy.risk_, policy.schema_, policy.problem, policy.X_, policy.Y_
         return cls(*parts, outcomes=list(policy.outcome_names_), quality=policy.quality_)
 
     def inputs(self, row: pd.Series | None = None) -> Floats:
-        """The past contexts, or one context, as the weights' estimator sees them."""
+        """Return the past contexts, or one context, as the weights' estimator sees them."""
         schema, units = self.schema, self.weights.capabilities.sees_units
         if self.weights.capabilities.sees_levels:
             return schema.levels_shown(self.X, "error") if row is None else schema.levels_row(row, "error")
@@ -121,7 +121,7 @@ class Source:
         return schema.numbers_row(row, "error") if units else schema.coordinates_row(row, "error")
 
     def usual(self, context: pd.Series) -> float | None:
-        """The share of the past contexts that are not more usual than `context`; None where numbers are missing."""
+        """Return the share of past contexts that are not more usual than this one; None where numbers are missing."""
         if self.schema.lacks(self.X):
             return None
         return usual_in(self.weights, self.schema, self.X).share(self.schema.encode_row(context))
@@ -141,7 +141,7 @@ class Source:
         return plan, float(self.risk.of(sample_costs(self.problem, plan, outcomes), weights))
 
     def fingerprints(self, afresh: bool = False) -> dict[str, Any]:
-        """Fingerprints of model, history and problem; those of a fitted model are kept unless asked `afresh`."""
+        """Return fingerprints of model, history and problem; those of a fitted model are kept unless asked `afresh`."""
         known = _KNOWN.get(self.weights)
         if known is None or afresh:
             known = _KNOWN[self.weights] = {"model": digest(*self.weights.state()), "history": self._history()}
@@ -149,7 +149,7 @@ class Source:
         return {**known, "problem": problem, **({"not_covered": left_out} if left_out else {})}
 
     def _history(self) -> str:
-        """Contexts, outcomes, and what the schema makes of them."""
+        """Return contexts, outcomes, and what the schema makes of them."""
         outcomes = [list(map(str, self.outcomes)), list(self.Y.shape)]
         kinds = [[name, self.schema.kind(name)] for name in self.schema.names]
         related = [*self.schema.relations, *self.schema.derived]

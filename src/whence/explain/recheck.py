@@ -43,7 +43,7 @@ class Confirmed(NamedTuple):
 
 
 def confirmed(question: Question, answer: Answer, schema: Schema, initial: pd.Series, inputs_of: Any) -> Confirmed:
-    """The context of `answer`, once everything about it is computed afresh and is as it should be.
+    """Return the context of `answer`, once everything about it is computed afresh and is as it should be.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def confirmed(question: Question, answer: Answer, schema: Schema, initial: pd.Se
 
 
 def context_found(question: Question, answer: Answer, schema: Schema, initial: pd.Series) -> pd.Series:
-    """The context of `answer` in the user's units."""
+    """Return the context of `answer` in the user's units."""
     assert answer.point is not None
     space = question.space
     cell = answer.cell or _cell(question, answer.point)
@@ -98,7 +98,7 @@ def context_found(question: Question, answer: Answer, schema: Schema, initial: p
 def _to_the_last_digit(
     question: Question, found: Floats, schema: Schema, initial: pd.Series, context: pd.Series
 ) -> pd.Series:
-    """The context with numbers moved by what rounding costs, so that rules hold in the user's own units."""
+    """Return the context with numbers moved by what rounding costs, so that rules hold in the user's own units."""
     space, weights, inputs = question.space, question.weights, question.inputs
     assert space.rules is not None
     assert space.ends is not None

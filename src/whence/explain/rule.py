@@ -97,7 +97,7 @@ class Region:
 
     @classmethod
     def of_entry(cls, entry: RegionEntry) -> Region:
-        """What a document says of it."""
+        """Return what a document says of it."""
         conditions = tuple(
             Condition(
                 one.feature,
@@ -132,7 +132,7 @@ class Region:
 
 
 def region_of(explanation: Explanation, time_limit: float | None) -> Region:
-    """The region of an explanation that has a context and still knows its question."""
+    """Return the region of an explanation that has a context and still knows its question."""
     source, question = explanation.source, explanation.question
     assert source is not None and question is not None and explanation.context is not None  # noqa: PT018
     after = explanation.weights_after
@@ -149,7 +149,7 @@ def region_of(explanation: Explanation, time_limit: float | None) -> Region:
 
 
 def _grown(explanation: Explanation, question: Question) -> Box | None:
-    """The box around the explanation within what `question` allows, by the engine of its weights."""
+    """Return the box around the explanation within what `question` allows, by the engine of its weights."""
     source = explanation.source
     assert source is not None and explanation.context is not None  # noqa: PT018
     absolute = question.claim.kind == "absolute"
@@ -163,7 +163,7 @@ def _grown(explanation: Explanation, question: Question) -> Box | None:
 
 
 def fault_of(explanation: Explanation, rule: Region) -> str:
-    """What is wrong with a rule that was found for the explanation before its time was up; empty where it is true.
+    """Return what is wrong with a rule that was found before its time was up; empty where it is true.
 
     The box is grown once more, within the rule: it must fill it.
     """
@@ -181,7 +181,7 @@ def fault_of(explanation: Explanation, rule: Region) -> str:
 
 
 def _space_of(explanation: Explanation, rule: Region) -> Space | None:
-    """The allowed contexts of a rule, seen from the explanation; None where that is not one of them."""
+    """Return the allowed contexts of a rule, seen from the explanation; None where that is not one of them."""
     source, question = explanation.source, explanation.question
     assert source is not None and question is not None and explanation.context is not None  # noqa: PT018
     schema = source.schema
@@ -211,7 +211,7 @@ def _space_of(explanation: Explanation, rule: Region) -> Space | None:
 
 
 def _inside(explanation: Explanation, box: Box) -> Any:
-    """Which past contexts lie in the box: categories as they are, numbers between its ends."""
+    """Return which past contexts lie in the box: categories as they are, numbers between its ends."""
     source = explanation.source
     assert source is not None
     inside = box.contains(source.schema.encode(source.X))
@@ -287,7 +287,7 @@ def _between(low: float | None, high: float | None, here: float, scale: float, u
 
 
 def _rounded(end: float, here: float, past: float, towards: Any) -> str:
-    """An end of an interval with few digits, rounded inwards.
+    """Return an end of an interval with few digits, rounded inwards.
 
     It keeps the explanation inside where a few digits can say that. An explanation that touches the end is passed, but
     no farther than `past`.
@@ -312,7 +312,7 @@ def _or(words: list[str]) -> str:
 
 
 def _same_costs(explanation: Explanation) -> bool:
-    """Whether both plans cost the same under every past observation, such as where they are one plan."""
+    """Return whether both plans cost the same under every past observation, such as where they are one plan."""
     one, other = explanation.costs_decision, explanation.costs_alternative
     return one is not None and other is not None and np.array_equal(one, other)
 
@@ -341,7 +341,7 @@ SAME_COORDINATE = 1e-9
 
 
 def date_conditions(schema: Schema, name: str, box: Box, before: Any, after: Any) -> list[dict[str, Any]]:
-    """The fields of one condition for every part of the date `name` that a box does not leave free.
+    """Return the fields of one condition for every part of the date `name` that a box does not leave free.
 
     `before` and `after` are the days of the initial context and of the one found.
     """
@@ -369,7 +369,7 @@ def date_conditions(schema: Schema, name: str, box: Box, before: Any, after: Any
 
 
 def _held(schema: Schema, at: slice, known: list[Any], box: Box) -> Any:
-    """Which values of a part a box holds."""
+    """Return which values of a part a box holds."""
     if at.stop - at.start > 1:
         return box.categories[at]
     offset, scale = schema.affine()
@@ -380,7 +380,7 @@ def _held(schema: Schema, at: slice, known: list[Any], box: Box) -> Any:
 
 
 def _words(part: str, levels: list[Any]) -> str:
-    """A condition on one part in words: what follows the name of the date."""
+    """Return a condition on one part in words: what follows the name of the date."""
     if part == "holiday":
         return "is a holiday" if levels == [True] else "is no holiday"
     texts = [str(level) for level in levels]

@@ -111,7 +111,7 @@ class Crossing:
         return words.sentences(self)
 
     def page(self, *, title: str = "What would change the forecast?", question: str = "") -> str:
-        """The text of the report that :meth:`to_html` writes."""
+        """Return the text of the report that :meth:`to_html` writes."""
         return words.page(self, title, question)
 
     def to_html(self, path: Any, *, title: str = "What would change the forecast?", question: str = "") -> None:
@@ -119,7 +119,7 @@ class Crossing:
         write_text(path, self.page(title=title, question=question), "a report")
 
     def to_dict(self) -> dict[str, Any]:
-        """The answer as plain dicts, lists, numbers and texts: strict JSON, with a fingerprint of all of it."""
+        """Return the answer as plain dicts, lists, numbers and texts: strict JSON, with a fingerprint of all of it."""
         document = self._document()
         # What was changed must not become sound by being read and written once more.
         return {**document, "fingerprint": "" if self.intact is False else digest(document)}
@@ -150,7 +150,7 @@ class Crossing:
         }
 
     def to_json(self, path: Any = None, indent: int | None = 2) -> str:
-        """The same as JSON text, which is also written to `path` where one is given."""
+        """Return the document as JSON text, which is also written to `path` where one is given."""
         text = dumps(self.to_dict(), indent=indent, ensure_ascii=False, allow_nan=False)
         if path is not None:
             write_text(path, f"{text}\n", "an answer")
@@ -158,7 +158,7 @@ class Crossing:
 
     @classmethod
     def from_dict(cls, document: Any) -> Crossing:
-        """The answer that :meth:`to_dict` wrote; an InputError where it is none."""
+        """Return the answer that :meth:`to_dict` wrote; an InputError where it is none."""
         held = document_from(document, CrossingDocument, "answer")
         rows = [(one.feature, one.from_, one.to, one.distance) for one in held.changes]
         context = None if held.context is None else pd.Series(held.context, dtype=object)
@@ -183,7 +183,7 @@ class Crossing:
 
     @classmethod
     def from_json(cls, source: Any) -> Crossing:
-        """The answer in a JSON text or in the file of that path; an InputError where there is none."""
+        """Return the answer in a JSON text or in the file of that path; an InputError where there is none."""
         return cls.from_dict(loaded(source, "answer"))
 
     def verify(self, ensemble: Forecaster) -> Verification:
@@ -235,35 +235,35 @@ class Forecaster(Protocol):
         ...
 
     def about(self) -> tuple[str, str, str]:
-        """What is forecast, its unit, and the kind of the model."""
+        """Return what is forecast, its unit, and the kind of the model."""
         ...
 
     def summed(self, context: pd.Series) -> Sums:
-        """What is searched, as it is for a context with these missing values."""
+        """Return what is searched, as it is for a context with these missing values."""
         ...
 
     def answer(self, question: Question) -> Answer:
-        """The nearest context in which the sum lies between two numbers."""
+        """Return the nearest context in which the sum lies between two numbers."""
         ...
 
     def seen(self, context: pd.Series) -> Floats:
-        """One context as the trees see it."""
+        """Return one context as the trees see it."""
         ...
 
     def forecast_of(self, context: pd.Series) -> float:
-        """The model's own forecast."""
+        """Return the model's own forecast."""
         ...
 
     def precision(self) -> float:
-        """By how much the model's own sum may be off by its rounding."""
+        """Return by how much the model's own sum may be off by its rounding."""
         ...
 
     def least_tolerance(self) -> float:
-        """By how much the sum may always miss what it is asked to be."""
+        """Return by how much the sum may always miss what it is asked to be."""
         ...
 
     def size(self) -> float:
-        """The largest sum in the history."""
+        """Return the largest sum in the history."""
         ...
 
     @property
@@ -272,7 +272,7 @@ class Forecaster(Protocol):
         ...
 
     def usual(self, share: float) -> Isolation:
-        """The contexts that are at least as usual as this share of the history."""
+        """Return the contexts that are at least as usual as this share of the history."""
         ...
 
 
@@ -292,7 +292,7 @@ class CrossingRequest(SearchRequest):
     between: tuple[float, float]
 
     def as_plain(self) -> dict[str, Any]:
-        """What is asked of a context besides its forecast, in plain values; only what differs from the default."""
+        """Return what is asked of a context besides its forecast, in plain values, apart from defaults."""
         said: dict[str, Any] = {
             "fixed": sorted(self.fixed),
             "bounds": {str(name): to_plain(limit) for name, limit in (self.bounds or {}).items()},
@@ -305,7 +305,7 @@ class CrossingRequest(SearchRequest):
         return said | {name: value for name, value in further.items() if value}
 
     def few(self, space: Space) -> Few | None:
-        """How many features may change, where that rules out anything."""
+        """Return how many features may change, where that rules out anything."""
         features = int(space.feature.max()) + 1
         return None if self.max_changes is None or self.max_changes >= features else Few(int(self.max_changes))
 
@@ -327,7 +327,7 @@ class CrossingRequest(SearchRequest):
 
 
 def explain(ensemble: Forecaster, request: CrossingRequest) -> Crossing:
-    """The nearest context in which the forecast lies where it was asked to."""
+    """Return the nearest context in which the forecast lies where it was asked to."""
     limits = Limits(request.time_limit, request.node_limit, request.on_progress, request.memory_limit)
     schema = ensemble.schema_
     initial = schema.row(request.context)
@@ -378,7 +378,7 @@ def explain(ensemble: Forecaster, request: CrossingRequest) -> Crossing:
         return Question(room, cast(Any, trees), ensemble.input_map_, claim, limits, settings)
 
     def filled(restricted: bool, limits: Limits) -> Crossing:
-        """The nearest answer, whatever is filled in for it."""
+        """Return the nearest answer, whatever is filled in for it."""
         sets = sets_to_fill(schema, initial, request.fill, request.fixed if restricted else ())
 
         def questions() -> Iterator[Question]:
@@ -407,7 +407,7 @@ def explain(ensemble: Forecaster, request: CrossingRequest) -> Crossing:
 
 
 def _sums_of(between: tuple[float, float], link: Link) -> tuple[float, float]:
-    """The limits of the forecast as limits of the sum over the trees."""
+    """Return the limits of the forecast as limits of the sum over the trees."""
 
     def inverse(value: float) -> float:
         if link == "identity":
@@ -427,7 +427,7 @@ def _completed(
     answer: Answer,
     draft: Crossing,
 ) -> Crossing:
-    """`draft` with the answer, confirmed by the model itself."""
+    """Return `draft` with the answer, confirmed by the model itself."""
     space = question.space
     common = {"status": answer.status, "nodes": answer.nodes, "distance": answer.distance, "bound": answer.bound}
     if answer.point is None:
@@ -462,7 +462,7 @@ def _completed(
 
 
 def _confirmed(ensemble: Forecaster, question: Question, context: pd.Series) -> float:
-    """The model's own forecast in a context, which must be what the trees add up to, within the limits."""
+    """Return the model's own forecast in a context, which must be what the trees add up to, within the limits."""
     summed, claim = cast(Sums, cast(Any, question.weights)), cast(ForecastBetween, question.claim)
     total = float(summed.sums(ensemble.seen(context)[None, :])[0])
     said, slack = ensemble.forecast_of(context), ensemble.precision()
@@ -490,7 +490,7 @@ def _changes(schema: Schema, space: Space, initial: pd.Series, context: pd.Serie
 
 
 def _room(schema: Schema, space: Space, answer: Answer, changed: set[str]) -> dict[str, tuple[float, float]]:
-    """Between which values every continuous feature that changes may be rounded: the forecast stays the same."""
+    """Return between which values every continuous feature that changes may be rounded: the forecast stays the same."""
     if answer.cell is None:
         return {}
     offset, scale = schema.affine()

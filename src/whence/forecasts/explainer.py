@@ -104,7 +104,7 @@ class Ensemble:
 
     @classmethod
     def of(cls, policy: Policy, outcome: str | None = None, unit: str = "") -> Ensemble:
-        """The forecast that a fitted policy with `ForecastWeights` makes of an outcome, to be asked about directly.
+        """Return the explainer of what a fitted policy with `ForecastWeights` forecasts of an outcome.
 
         Parameters
         ----------
@@ -186,7 +186,7 @@ class Ensemble:
         return self
 
     def predict(self, X: Any) -> Floats:
-        """The model's own forecast, or the score of `label`, for every row of `X`."""
+        """Return the model's own forecast, or the score of `label`, for every row of `X`."""
         self._check_fitted()
         return self._asked.predicted(as_table(as_pandas(X), "X", list(self.history.columns), missing=True))
 
@@ -210,7 +210,7 @@ class Ensemble:
         threads: int | None = None,
         on_progress: Callable[[Progress], Any] | None = None,
     ) -> Crossing:
-        """The nearest context in which the forecast is at most, at least, or between such values.
+        """Return the nearest context in which the forecast is at most, at least, or between such values.
 
         Parameters
         ----------
@@ -284,7 +284,7 @@ class Ensemble:
         return self._asked.engine
 
     def about(self) -> tuple[str, str, str]:
-        """What is forecast, its unit, and the kind of the model."""
+        """Return what is forecast, its unit, and the kind of the model."""
         found = getattr(self, "_read", None)
         classes = found.classes if isinstance(found, FittedLine) else []
         if self._what:
@@ -299,35 +299,35 @@ class Ensemble:
         return what, self.unit, self._asked.kind
 
     def summed(self, context: pd.Series) -> Sums:
-        """What is searched, where a context lacks what this one lacks."""
+        """Return what is searched, where a context lacks what this one lacks."""
         return self._asked.view(context)
 
     def answer(self, question: Question) -> Answer:
-        """The nearest context in which the sum, or the line, lies between two numbers."""
+        """Return the nearest context in which the sum, or the line, lies between two numbers."""
         return self._asked.answer(question)
 
     def seen(self, context: pd.Series) -> Floats:
-        """One context as it is searched."""
+        """Return one context as it is searched."""
         return self._asked.seen(context)
 
     def forecast_of(self, context: pd.Series) -> float:
-        """The model's own forecast in one context."""
+        """Return the model's own forecast in one context."""
         return self._asked.forecast_of(context)
 
     def precision(self) -> float:
-        """By how much the model's own sum may be off by its rounding."""
+        """Return by how much the model's own sum may be off by its rounding."""
         return self._asked.precision()
 
     def least_tolerance(self) -> float:
-        """By how much a sum may always miss what it is asked to be."""
+        """Return by how much a sum may always miss what it is asked to be."""
         return self._asked.least_tolerance()
 
     def size(self) -> float:
-        """The largest sum in the history."""
+        """Return the largest sum in the history."""
         return self._asked.size()
 
     def past_range(self) -> tuple[float, float]:
-        """The smallest and the largest forecast of the history."""
+        """Return the smallest and the largest forecast of the history."""
         return self._asked.range()
 
     @property
@@ -336,7 +336,7 @@ class Ensemble:
         return self._history
 
     def usual(self, share: float) -> Isolation:
-        """The contexts that are at least as usual as this share of the history."""
+        """Return the contexts that are at least as usual as this share of the history."""
         if self._usual is None:
             self._usual = Usual(self.schema_.encode(self._history))
         return self._usual.at_least(share)
@@ -347,7 +347,7 @@ class Ensemble:
 
 
 def limits_of(at_most: Any, at_least: Any, between: Any) -> tuple[float, float]:
-    """The limits of the forecast, of which one kind is given."""
+    """Return the limits of the forecast, of which one kind is given."""
     given = [
         name
         for name, value in (("at_most", at_most), ("at_least", at_least), ("between", between))

@@ -31,7 +31,7 @@ class Sums(Protocol):
     """What stands behind a forecast, as a search sees it."""
 
     def sums(self, X: Floats) -> Floats:
-        """A number for every row."""
+        """Return a number for every row."""
         ...
 
 
@@ -65,43 +65,43 @@ class AskedForecast(ABC):
 
     @abstractmethod
     def view(self, context: pd.Series) -> Sums:
-        """What is searched, where a context lacks what this one lacks."""
+        """Return what is searched, where a context lacks what this one lacks."""
 
     @abstractmethod
     def answer(self, question: Question) -> Answer:
-        """The nearest context in which the sum lies between two numbers, either of which may be infinite."""
+        """Return the nearest context in which the sum lies between two numbers, either of which may be infinite."""
 
     @abstractmethod
     def predicted(self, table: pd.DataFrame) -> Floats:
-        """The model's own forecast of every row."""
+        """Return the model's own forecast of every row."""
 
     @abstractmethod
     def forecast_of(self, context: pd.Series) -> float:
-        """The model's own forecast in one context."""
+        """Return the model's own forecast in one context."""
 
     @abstractmethod
     def precision(self) -> float:
-        """By how much the model's own sum may be off by its rounding."""
+        """Return by how much the model's own sum may be off by its rounding."""
 
     def least_tolerance(self) -> float:
-        """By how much a sum may always miss what it is asked to be."""
+        """Return by how much a sum may always miss what it is asked to be."""
         return 0.0
 
     def seen(self, context: pd.Series) -> Floats:
-        """One context as it is searched."""
+        """Return one context as it is searched."""
         return self.schema.levels_row(context)
 
     def size(self) -> float:
-        """The largest sum in the history."""
+        """Return the largest sum in the history."""
         return float(np.abs(self._past).max())
 
     def range(self) -> tuple[float, float]:
-        """The smallest and the largest forecast of the history."""
+        """Return the smallest and the largest forecast of the history."""
         past = self._linked(self._past)
         return float(past.min()), float(past.max())
 
     def _linked(self, sums: Floats) -> Floats:
-        """What the model makes of sums."""
+        """Return what the model makes of sums."""
         if self.link == "log":
             return np.exp(sums)
         return 1.0 / (1.0 + np.exp(-sums)) if self.link == "logit" else sums
@@ -147,7 +147,7 @@ class AskedTrees(AskedForecast):
         return self.laid(lacking)
 
     def laid(self, lacking: frozenset[int] = frozenset()) -> SummedTrees:
-        """The trees with their values, with splits on some of the model's columns, which are missing, decided."""
+        """Return the trees with their values, with splits on columns that are missing decided."""
         if lacking not in self._views:
             own = self.forecast
             trees = self.layout.trees(self.read, lacking)
@@ -175,7 +175,7 @@ class AskedTrees(AskedForecast):
         return ROUNDING[self.read.single] * (len(largest) + 2) * total
 
     def _sums_by_leaves(self, X: Floats) -> Floats:
-        """What the library's trees add up to, for rows with missing values too."""
+        """Return what the library's trees add up to, for rows with missing values too."""
         rows = self.layout.model_rows(X)
         if self.read.single:
             rows = rows.astype(np.float32).astype(np.float64)
@@ -207,12 +207,12 @@ class LineOfPolicy:
         self.forecaster, self.outcome, self.schema = forecaster, outcome, schema
 
     def line(self) -> Line:
-        """The line itself."""
+        """Return the line itself."""
         own, k = self.forecaster, self.outcome
         return Line(own.coefficients[k : k + 1], own.intercepts[k : k + 1], own.inputs)
 
     def predicted(self, table: pd.DataFrame, label: Any = None) -> Floats:
-        """What the models themselves say of every row."""
+        """Return what the models themselves say of every row."""
         found: Floats = self.forecaster.said(self.schema.levels_shown(table))[:, self.outcome]
         return found
 

@@ -21,7 +21,7 @@ from whence.explain.provenance import sample_costs
 from whence.features.space import Space
 from whence.problems.base import cost_unit_of
 from whence.question import Limits, Progress, Question
-from whence.questions.result import CHANGED, Told, intact_of
+from whence.questions.result import CHANGED, Result, intact_of
 from whence.report.document import scalar
 from whence.report.html import Bar, bars
 from whence.report.numbers import duration, plain, value, with_unit
@@ -55,7 +55,7 @@ SAME = ("same", "turn", "proved", "note", "risk", "cost_unit", "seconds", "form"
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison(Told):
+class Comparison(Result):
     """Two contexts, the plans decided in them, and what turned the one into the other.
 
     Attributes
@@ -129,7 +129,7 @@ class Comparison(Told):
         return "\n".join(self._lines())
 
     def _lines(self) -> list[str]:
-        """Both plans on two lines, and a line for everything else."""
+        """Return both plans on two lines, and a line for everything else."""
         first, second = self.plan_texts
         plans = f"Before: {first}.\nNow: {'the same plan' if self.same else second}."
         return [plans, *filter(None, [self._turn(), self._smallest(), self._costs(), self.note])]
@@ -175,14 +175,14 @@ class Comparison(Told):
     # ---- for others ------------------------------------------------------------------------------------
 
     def plot(self, *, ax: Axes | None = None) -> Axes:
-        """The contributions as a chart on `ax`; see :func:`whence.plot.contributions`."""
+        """Return the contributions as a chart on `ax`; see :func:`whence.plot.contributions`."""
         from whence.plot import contributions as draw
 
         return draw(self, ax=ax)
 
     @classmethod
     def from_dict(cls, document: Any) -> Comparison:
-        """The comparison that :meth:`to_dict` wrote; an InputError where it is none."""
+        """Return the comparison that :meth:`to_dict` wrote; an InputError where it is none."""
         read = document_from(document, ComparisonDocument, "comparison")
         frame = None
         if read.contributions is not None:
@@ -340,7 +340,7 @@ def compare(
     time_limit: float | None = None,
     on_progress: Callable[[Progress], Any] | None = None,
 ) -> Comparison:
-    """What `policy` decides in two contexts, and what turned the one plan into the other."""
+    """Return what `policy` decides in two contexts, and what turned the one plan into the other."""
     at_least(0).check("tolerance", tolerance)
     POSITIVE.or_none().check("time_limit", time_limit)
     FUNCTION.or_none().check("on_progress", on_progress)
@@ -375,11 +375,11 @@ class _Comparing:
         return self.made[0].costs, self.made[1].costs
 
     def paid(self, plan: int, at: int) -> float:
-        """What either plan costs in either context."""
+        """Return what either plan costs in either context."""
         return float(self.policy.risk_.of(self.costs[plan], self.made[at].weights))
 
     def worths(self, rows: Floats) -> list[float]:
-        """What the plan before costs more than the plan after, or where they are the same what it costs."""
+        """Return what the plan before costs more than the plan after, or where they are the same what it costs."""
         cost, (first, second) = self.policy.risk_.of, self.costs
         found = self.policy.weights_.weights(rows)
         return [float(cost(first, w) - (0.0 if self.same else cost(second, w))) for w in found]
@@ -399,13 +399,13 @@ class _Comparing:
         return found
 
     def _owned(self, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """For rows of chosen players, which columns have the new value."""
+        """Return which columns have the new value, for rows of chosen players."""
         # Columns that do not differ belong to nobody, who is never chosen.
         nobody = np.zeros((len(chosen), 1), dtype=np.bool_)
         return np.hstack([chosen, nobody])[:, self.player]
 
     def told(self) -> Comparison:
-        """Everything there is to say."""
+        """Return everything there is to say."""
         policy, schema = self.policy, self.policy.schema_
         ends = [self.paid(0, at) - (0.0 if self.same else self.paid(1, at)) for at in (0, 1)]
         shares = self._shares(ends[1] - ends[0])
@@ -446,7 +446,7 @@ class _Comparing:
     # ---- contributions ---------------------------------------------------------------------------------
 
     def _shares(self, turn: float) -> Floats | None:
-        """The Shapley value of every feature that differs."""
+        """Return the Shapley value of every feature that differs."""
         if not self.names:
             return np.zeros(0)
         shares = self._shares_of_trees()
@@ -465,7 +465,7 @@ class _Comparing:
         return None
 
     def _shares_of_trees(self) -> Floats | None:
-        """The same from one walk through every tree, where the worth is a sum over trees."""
+        """Return the Shapley values by one walk through every tree, where the worth is a sum over trees."""
         risk, weights = self.policy.risk_, self.policy.weights_
         if risk.tail is not None or not isinstance(weights, TreeWeights):
             return None
@@ -486,7 +486,7 @@ class _Comparing:
     # ---- the smallest set of changes -------------------------------------------------------------------
 
     def _turning(self, at_first: float) -> tuple[tuple[str, ...] | None, bool]:
-        """The smallest set of changes that turns the decision, and whether that is proved."""
+        """Return the smallest set of changes that turns the decision, and whether that is proved."""
         if at_first >= -self.tau:
             return (), True
         if self.table is not None:
@@ -499,7 +499,7 @@ class _Comparing:
             return None, False
 
     def _searched(self) -> tuple[tuple[str, ...] | None, bool]:
-        """The same where there are too many combinations: the nearest of the contexts that mix both."""
+        """Return the smallest set of changes by a search for the nearest of the contexts that mix both."""
         policy, risk = self.policy, self.policy.risk_
         first, second = (risk.values(made.costs) for made in self.made)
         if first is None or second is None:
@@ -561,7 +561,7 @@ class _ComparingForecasts(_Comparing):
 
 
 def smallest_turning(worth: Floats, tau: float) -> tuple[int, ...] | None:
-    """The players of a smallest coalition whose worth is at least ``-tau``, the most worthy one of that size.
+    """Return the players of a smallest coalition whose worth is at least ``-tau``, the most worthy one of that size.
 
     `worth` is in the order of :func:`whence.questions.comparison.coalitions`; None where there is no such coalition.
 
@@ -580,7 +580,7 @@ def smallest_turning(worth: Floats, tau: float) -> tuple[int, ...] | None:
 
 
 def either_or(old: Floats, new: Floats, group: NDArray[np.int64], feature: Sequence[str]) -> Space:
-    """The contexts that have the old or the new value of every feature; their distance counts the new ones.
+    """Return the contexts that have the old or the new value of every feature; their distance counts the new ones.
 
     Parameters
     ----------
@@ -603,7 +603,7 @@ def either_or(old: Floats, new: Floats, group: NDArray[np.int64], feature: Seque
 
 
 def coalitions(players: int) -> NDArray[np.bool_]:
-    """Every coalition of this many players as a row: player j is in row i where bit j of i is set.
+    """Return every coalition of this many players as a row: player j is in row i where bit j of i is set.
 
     Examples
     --------
@@ -615,7 +615,7 @@ def coalitions(players: int) -> NDArray[np.bool_]:
 
 
 def shapley_of_table(worth: Floats) -> Floats:
-    """Shapley values from the worth of every coalition, in the order of :func:`coalitions`.
+    """Return Shapley values from the worth of every coalition, in the order of :func:`coalitions`.
 
     Examples
     --------
@@ -636,7 +636,7 @@ def shapley_of_table(worth: Floats) -> Floats:
 def shapley_of_trees(
     trees: Sequence[Any], leaf_values: Sequence[Floats], rows: tuple[Floats, Floats], player: NDArray[np.int64]
 ) -> Floats:
-    """Shapley values of a sum over trees, by one walk through every tree.
+    """Return Shapley values of a sum over trees, by one walk through every tree.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ from whence.explain.provenance import in_order
 from whence.problems.base import cost_unit_of
 from whence.problems.pricing import Priced, Terms
 from whence.questions.prices import held, ranges, reader
-from whence.questions.result import CHANGED, Told, intact_of
+from whence.questions.result import CHANGED, Result, intact_of
 from whence.report.document import Amount, Number
 from whence.report.html import Bar, bars
 from whence.report.numbers import duration, plain, share, with_unit
@@ -66,7 +66,7 @@ class ImpliedPrice:
 
 
 @dataclass(frozen=True, eq=False)
-class Implied(Told):
+class Implied(Result):
     """The prices that explain past plans best: at which their costs above the best plans are least in all.
 
     Only the ratios of prices show in plans. Unless a price is fixed, the mean factor to today's prices is 1.

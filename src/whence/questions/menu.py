@@ -144,14 +144,14 @@ class Menu(Answers):
         return said.strip()
 
     def plot(self, *, ax: Axes | None = None) -> Axes:
-        """The menu as a chart on `ax`; see :func:`whence.plot.menu`."""
+        """Return the menu as a chart on `ax`; see :func:`whence.plot.menu`."""
         from whence.plot import menu as draw
 
         return draw(self, ax=ax)
 
     @classmethod
     def from_dict(cls, document: Any) -> Menu:
-        """The menu that :meth:`to_dict` wrote, its explanations in their light form; an InputError if it is none."""
+        """Return the menu that :meth:`to_dict` wrote, its explanations in their light form; refuse anything else."""
         read = document_from(document, MenuDocument, "menu")
         answers = tuple(read_explanation(one, f"answers[{i}]") for i, one in enumerate(read.answers))
         if [features_of(why) for why in answers] != read.features:
@@ -257,7 +257,7 @@ class Menu(Answers):
 
 
 def features_of(why: Explanation) -> list[str]:
-    """Names of the features that an explanation changes."""
+    """Return the names of the features that an explanation changes."""
     return [str(name) for name in why.changes["feature"]]
 
 
@@ -269,7 +269,7 @@ def _line(why: Explanation) -> str:
 
 
 def menu(policy: Policy, context: Any, instead: Any, up_to: int, apart: float, options: dict[str, Any]) -> Menu:
-    """The nearest explanation for every smallest set of up to `up_to` features that suffices."""
+    """Return the nearest explanation for every smallest set of up to `up_to` features that suffices."""
     whole(1).check("up_to", up_to)
     at_least(0, "a finite number >= 0").check("apart", apart)
     asker = Asker(policy, context, instead, options)
@@ -313,7 +313,7 @@ def _collect(asker: Asker, size: int, found: list[Explanation]) -> tuple[str, Ex
 
 
 def with_others_fixed(asker: Asker, why: Explanation) -> Explanation:
-    """`why` as the answer to what it is proved to be nearest of: contexts in which nothing else changes."""
+    """Return `why` as the answer to what it is proved to be nearest of: contexts in which nothing else changes."""
     if why.status == "already":
         return why
     changed = features_of(why)
@@ -323,7 +323,7 @@ def with_others_fixed(asker: Asker, why: Explanation) -> Explanation:
 
 
 def _apart(policy: Policy, found: list[Explanation], apart: float) -> list[Explanation]:
-    """Those of the answers, nearest first, that are at least so far from all that are kept before them."""
+    """Return those of the answers, nearest first, that are at least so far from all that are kept before them."""
     kept: list[Explanation] = []
     points: list[Any] = []
     for why in found:
@@ -412,14 +412,14 @@ class Front(Answers):
         return f"{head}: {changes_in_words(why.report)} (distance {plain(why.distance, 4)}, {sure})."
 
     def plot(self, *, ax: Axes | None = None) -> Axes:
-        """The front as a chart on `ax`; see :func:`whence.plot.front`."""
+        """Return the front as a chart on `ax`; see :func:`whence.plot.front`."""
         from whence.plot import front as draw
 
         return draw(self, ax=ax)
 
     @classmethod
     def from_dict(cls, document: Any) -> Front:
-        """The front that :meth:`to_dict` wrote, its explanations in their light form; an InputError if it is none."""
+        """Return the front that :meth:`to_dict` wrote, its explanations in their light form; refuse anything else."""
         read = document_from(document, FrontDocument, "front")
         if len(read.allowed) != len(read.answers) or list(read.allowed) != sorted(set(read.allowed)):
             raise InputError("The entry 'allowed' of the front must be a rising list, one number per answer.")
@@ -467,7 +467,7 @@ class Front(Answers):
 
 
 def front(policy: Policy, context: Any, instead: Any, options: dict[str, Any]) -> Front:
-    """The nearest explanation for every number of changes, fewest first."""
+    """Return the nearest explanation for every number of changes, fewest first."""
     asker = Asker(policy, context, instead, options)
     nearest = asker.ask(share=0.5)
     assert nearest is not None

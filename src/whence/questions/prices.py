@@ -22,7 +22,7 @@ from whence.problems.base import cost_unit_of
 from whence.problems.plan_sets import PlanSet
 from whence.problems.pricing import Limit, Moved, Parameter, Priced
 from whence.questions.nearest_prices import FoundPrices, PricesQuestion, best_gap, nearest_prices
-from whence.questions.result import CHANGED, Told, intact_of
+from whence.questions.result import CHANGED, Result, intact_of
 from whence.report.document import Amount, Number, Scalar, scalar
 from whence.report.html import Bar, bars
 from whence.report.numbers import duration, plain, share, with_unit
@@ -61,7 +61,7 @@ class PriceChange:
 
 
 @dataclass(frozen=True, eq=False)
-class Prices(Told):
+class Prices(Result):
     """The nearest prices at which a plan would be the best one, or better than the decision, in a context as it is.
 
     Attributes

@@ -22,7 +22,7 @@ from whence.explain.explanation import Explanation
 from whence.problems.base import cost_unit_of
 from whence.problems.plan_sets import AnyPlan
 from whence.questions.menu import features_of, with_others_fixed
-from whence.questions.result import Asker, Told, intact_of, read_explanation
+from whence.questions.result import Asker, Result, intact_of, read_explanation
 from whence.report.document import scalar
 from whence.report.numbers import duration, plain, share, value, with_unit
 from whence.report.reading import document_from
@@ -45,7 +45,7 @@ ROUNDS = 60
 
 
 @dataclass(frozen=True, eq=False)
-class Reasons(Told, Sequence[str]):
+class Reasons(Result, Sequence[str]):
     """A smallest set of today's facts under which the alternative is never better, or never best.
 
     Attributes
@@ -145,7 +145,7 @@ class Reasons(Told, Sequence[str]):
 
     @classmethod
     def from_dict(cls, document: Any) -> Reasons:
-        """The reasons that :meth:`to_dict` wrote, explanations in their light form; an InputError if it is none."""
+        """Return the reasons that :meth:`to_dict` wrote, explanations in their light form; refuse anything else."""
         read = document_from(document, ReasonsDocument, "reasons")
         if len(read.written) != len(read.facts) or not set(read.needed) <= set(read.facts):
             raise InputError("The entries 'written' and 'needed' of the reasons must be about the facts, one by one.")
@@ -212,7 +212,7 @@ class Reasons(Told, Sequence[str]):
                 yield "The explanations do not show that no set of fewer facts settles it."
 
     def _scope_faults(self, policy: Policy) -> Iterator[str]:
-        """Whether the proof is about the facts as they are told, and about all contexts that the sentence speaks of."""
+        """Yield why the proof is not about the facts as told, or not about all contexts that the sentence speaks of."""
         if self.proof is None:
             return
         try:
@@ -264,7 +264,7 @@ class Reasons(Told, Sequence[str]):
 
 
 def reasons(policy: Policy, context: Any, instead: Any, options: dict[str, Any]) -> Reasons:
-    """A smallest set of today's facts under which `instead` is never better, or never best."""
+    """Return a smallest set of today's facts under which `instead` is never better, or never best."""
     return _Inquiry(policy, Asker(policy, context, instead, options)).answer()
 
 
@@ -301,7 +301,7 @@ class _Inquiry:
         return self._by_deletion()
 
     def _settles(self, facts: Sequence[str], part: float) -> bool | None:
-        """Whether no context with these facts is an explanation; None where that is not known in that share of time."""
+        """Return whether no context with these facts is an explanation; None where that was not settled in time."""
         if any(not one & set(facts) for one in self.changed):
             return False
         why = None if self.interrupted else self.asker.ask(fixed=facts, share=part)
@@ -329,7 +329,7 @@ class _Inquiry:
             barred.append(features_of(why))
 
     def _by_deletion(self) -> Reasons:
-        """Facts that settle it, none of which can be left out as far as there is time to prove it."""
+        """Return facts that settle it, none of which can be left out as far as there is time to prove it."""
         facts = list(smallest_hitting_set(self.changed, self.names))
         # First add what the explanations change that are met with these facts fixed, until there are none.
         while (settled := self._settles(facts, 0.25) if facts else None) is False:
@@ -380,7 +380,7 @@ class _Inquiry:
         )
 
     def _witnesses(self, size: int, shown: Sequence[Explanation]) -> tuple[Explanation, ...]:
-        """Explanations that show, together with those `shown`, that no set of fewer than `size` facts settles it."""
+        """Return explanations that show, with those `shown`, that no set of fewer than `size` facts settles it."""
 
         def enough(more: Sequence[Explanation]) -> bool:
             return len(smallest_hitting_set([features_of(why) for why in (*shown, *more)], self.names)) >= size
@@ -395,7 +395,7 @@ class _Inquiry:
 
 
 def _claim(policy: Policy, request: Request) -> tuple[str, str]:
-    """Who is asked about and what was asked, as both stand around "is never"."""
+    """Return who is asked about and what was asked, as both stand around "is never"."""
     plans, unit = asked_set(policy, request), cost_unit_of(policy.problem)
     if plans is not None:
         request = with_margin(request, plans)
@@ -421,7 +421,7 @@ def _claim(policy: Policy, request: Request) -> tuple[str, str]:
 
 
 def smallest_hitting_set(sets: Sequence[Collection[str]], order: Sequence[str]) -> tuple[str, ...]:
-    """A smallest set of names that has a name in common with each of `sets`, in the order of `order`.
+    """Return a smallest set of names that has a name in common with each of `sets`, in the order of `order`.
 
     Examples
     --------
@@ -437,7 +437,7 @@ def smallest_hitting_set(sets: Sequence[Collection[str]], order: Sequence[str]) 
 
 
 def _search(sets: list[frozenset[str]], chosen: frozenset[str], fewer_than: int) -> frozenset[str] | None:
-    """The smallest set with all of `chosen` that meets `sets`, of fewer names than that; None where there is none."""
+    """Return the smallest set with all of `chosen` that meets `sets`, if it has fewer names than that."""
     left = [one for one in sets if not one & chosen]
     if not left:
         return chosen if len(chosen) < fewer_than else None
@@ -454,7 +454,7 @@ def _search(sets: list[frozenset[str]], chosen: frozenset[str], fewer_than: int)
 
 
 def _disjoint(sets: list[frozenset[str]]) -> int:
-    """How many of the sets have nothing in common: at least that many names are needed."""
+    """Return how many of the sets have nothing in common: at least that many names are needed."""
     seen: frozenset[str] = frozenset()
     count = 0
     for one in sorted(sets, key=len):

@@ -25,13 +25,13 @@ from whence.util.files import write_text
 if TYPE_CHECKING:
     from whence.policy import Policy
 
-__all__ = ["ENDED", "Answers", "Asker", "Told", "intact_of", "read_explanation"]
+__all__ = ["ENDED", "Answers", "Asker", "Result", "intact_of", "read_explanation"]
 
 #: What a document that was changed is said to be.
 CHANGED = "The document was changed after it was written: its fingerprint does not fit its content."
 
 
-class Told(ABC):
+class Result(ABC):
     """What answers to several questions share."""
 
     #: Whether the document from which it was read is as it was written; None where it was not read from one.
@@ -44,16 +44,16 @@ class Told(ABC):
 
     @abstractmethod
     def _document(self) -> dict[str, Any]:
-        """The answer as plain values, without its fingerprint."""
+        """Return the answer as plain values, without its fingerprint."""
 
     @abstractmethod
     def _sheet(self) -> Sheet:
-        """What a page shows of it."""
+        """Return what a page shows of it."""
 
     @classmethod
     @abstractmethod
     def from_dict(cls, document: Any) -> Self:
-        """The answer that :meth:`to_dict` wrote, its explanations in their light form; an InputError if it is none."""
+        """Return the answer that :meth:`to_dict` wrote, its explanations in their light form; refuse anything else."""
 
     @abstractmethod
     def verify(self, policy: Policy, *, prove: bool = False, time_limit: float | None = None) -> Verification:
@@ -69,7 +69,7 @@ class Told(ABC):
         return sheet_fragment(self._sheet())
 
     def page(self, *, title: str = "", question: str = "") -> str:
-        """The text of the report that :meth:`to_html` writes."""
+        """Return the text of the report that :meth:`to_html` writes."""
         return sheet_page(self._sheet(), title=title, question=question)
 
     def to_html(self, path: Any, *, title: str = "", question: str = "") -> None:
@@ -77,13 +77,13 @@ class Told(ABC):
         write_sheet(self._sheet(), path, title=title, question=question)
 
     def to_dict(self) -> dict[str, Any]:
-        """The answer as plain dicts, lists, numbers and texts: strict JSON, with a fingerprint of all of it."""
+        """Return the answer as plain dicts, lists, numbers and texts: strict JSON, with a fingerprint of all of it."""
         document = self._document()
         # What was changed must not become sound by being read and written once more.
         return {**document, "fingerprint": "" if self.intact is False else digest(document)}
 
     def to_json(self, path: Any = None, indent: int | None = None) -> str | None:
-        """:meth:`to_dict` as JSON text: returned, or written to `path` in one go."""
+        """Return :meth:`to_dict` as JSON text, or write it to `path` in one go."""
         text = dumps(self.to_dict(), ensure_ascii=False, allow_nan=False, indent=indent)
         if path is None:
             return text
@@ -92,7 +92,7 @@ class Told(ABC):
 
     @classmethod
     def from_json(cls, source: Any) -> Self:
-        """The answer in a JSON text or in the file of that path; an InputError where there is none."""
+        """Return the answer in a JSON text or in the file of that path; an InputError where there is none."""
         return cls.from_dict(loaded(source, "answer"))
 
     def _checked(
@@ -104,7 +104,7 @@ class Told(ABC):
         claims: Iterable[str],
         barred: Mapping[str, Sequence[Collection[str]]] | None = None,
     ) -> Verification:
-        """What is found out about the explanations, each under its name, and about what is claimed of them.
+        """Return what is found out about the explanations, each under its name, and about what is claimed of them.
 
         Of some of them it is known which sets of features were `barred` from changing as a whole.
         """
@@ -121,7 +121,7 @@ class Told(ABC):
         return Verification([*differences, *claims], remarks, proved)
 
 
-class Answers(Told, Sequence[Explanation]):
+class Answers(Result, Sequence[Explanation]):
     """An answer that is a sequence of explanations."""
 
     answers: tuple[Explanation, ...]
@@ -141,7 +141,7 @@ class Answers(Told, Sequence[Explanation]):
 
     @abstractmethod
     def _faults(self) -> Iterator[str]:
-        """What does not fit together, a sentence each."""
+        """Return what does not fit together, a sentence each."""
 
     def verify(self, policy: Policy, *, prove: bool = False, time_limit: float | None = None) -> Verification:
         """Check every explanation against a fitted `policy`, and whether they are what they are listed as.
@@ -164,14 +164,14 @@ class Answers(Told, Sequence[Explanation]):
 
 
 def intact_of(document: Mapping[str, Any]) -> bool | None:
-    """Whether a document is as it was written; None where it carries no fingerprint."""
+    """Return whether a document is as it was written; None where it carries no fingerprint."""
     if document.get("fingerprint") is None:
         return None
     return bool(document["fingerprint"] == digest({k: v for k, v in document.items() if k != "fingerprint"}))
 
 
 def read_explanation(document: Any, place: str) -> Explanation:
-    """The explanation at a place of a document; an InputError names both."""
+    """Return the explanation at a place of a document; an InputError names both."""
     try:
         return Explanation.from_dict(document)
     except InputError as error:
@@ -233,7 +233,7 @@ class Asker:
         barred: Sequence[Collection[str]] = (),
         share: float = 1.0,
     ) -> Explanation | None:
-        """The nearest explanation with these further restrictions, in a share of the time left; None after that.
+        """Return the nearest explanation with these further restrictions, in a share of the time left; None after that.
 
         The first question is asked in any case, so that there is always an answer.
         """

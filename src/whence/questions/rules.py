@@ -21,7 +21,7 @@ from whence.checks import share as share_rule
 from whence.errors import InputError, WhenceError
 from whence.features import Schema
 from whence.problems.base import cost_unit_of
-from whence.questions.result import CHANGED, Told, intact_of
+from whence.questions.result import CHANGED, Result, intact_of
 from whence.questions.rule_tree import (
     CONTEXTS,
     Condition,
@@ -102,7 +102,7 @@ class Rule:
 
 
 @dataclass(frozen=True, eq=False)
-class Rules(Told, Sequence[Rule]):
+class Rules(Result, Sequence[Rule]):
     """The policy as a few rules.
 
     Attributes

@@ -40,7 +40,7 @@ EFFORT = ("engine", "time_limit", "node_limit", "memory_limit", "threads")
 
 
 def report_of(explanation: Explanation) -> Report:
-    """What is to be shown of `explanation`, without fingerprints; use ``explanation.report``, which keeps it.
+    """Return what is to be shown of `explanation`, without fingerprints; use ``explanation.report``, which keeps it.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def report_of(explanation: Explanation) -> Report:
 
 
 def document_of(explanation: Explanation) -> Report:
-    """The report with its fingerprints: what is written to a file."""
+    """Return the report with its fingerprints: what is written to a file."""
     report, source, written = explanation.report, explanation.source, explanation.written
     known = written.fingerprints if written is not None else Fingerprints()
     if explanation.intact is False:
@@ -115,21 +115,21 @@ def document_of(explanation: Explanation) -> Report:
 
 
 def document_digest(document: Any) -> str:
-    """The fingerprint of a whole document, apart from the entry that holds it."""
+    """Return the fingerprint of a whole document, apart from the entry that holds it."""
     known = document.get("fingerprints")
     others = {name: value for name, value in known.items() if name != "document"} if isinstance(known, dict) else {}
     return digest({**document, "fingerprints": others})
 
 
 def question_digest(document: Any) -> str:
-    """The fingerprint of the question of a document: context, plans, risk, kind, restrictions and all other options."""
+    """Return the fingerprint of a document's question: context, plans, risk, restrictions and all other options."""
     asked = {name: value for name, value in document["question"].items() if name not in EFFORT}
     plans = {name: document["plans"][name] for name in ("decision", "alternative")}
     return digest({"context": document["initial"], "plans": plans, "risk": document["risk"], "asked": asked})
 
 
 def changes_of(explanation: Explanation) -> list[Change]:
-    """The features that change."""
+    """Return the features that change."""
     return [
         Change(feature=str(feature), from_=scalar(was), to=scalar(to), distance=float(distance))
         for feature, was, to, distance in explanation.changes.itertuples(index=False)
@@ -146,7 +146,7 @@ def _costs(costs: Costs) -> CostPair:
 
 
 def _plans(explanation: Explanation) -> Plans:
-    """Both plans in a form that can be drawn."""
+    """Return both plans in a form that can be drawn."""
     source, pair = explanation.source, (explanation.decision, explanation.alternative)
     problem = None if source is None else source.problem
     texts: dict[str, Any] = {
@@ -170,7 +170,7 @@ def _plans(explanation: Explanation) -> Plans:
 
 
 def _ranges(explanation: Explanation, source: Source) -> dict[str, list[float]]:
-    """Smallest and largest past value of the numeric features that change."""
+    """Return smallest and largest past value of the numeric features that change."""
     kinds, history = explanation.kinds, source.X
     numeric = [
         str(name)
@@ -183,7 +183,7 @@ def _ranges(explanation: Explanation, source: Source) -> dict[str, list[float]]:
 
 
 def _observations(explanation: Explanation) -> Observations:
-    """Weights and costs of the past observations that have a weight: most have none, and need no place in a file."""
+    """Return weights and costs of the observations that have a weight: most have none, and need no place."""
     before, after = explanation.weights_before, explanation.weights_after
     rows = np.flatnonzero(before > 0 if after is None else (before > 0) | (after > 0))
     gaining, losing = most_moved(explanation, KEPT)

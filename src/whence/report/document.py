@@ -58,7 +58,7 @@ NOT_ASKED = 0.0
 
 
 def about(text: str, **limits: Any) -> Meta:
-    """What the schema says of an entry, and the limits that it has."""
+    """Return what the schema says of an entry, and the limits that it has."""
     return Meta(description=text, **limits)
 
 
@@ -107,7 +107,7 @@ class Map(Struct, frozen=True, kw_only=True, omit_defaults=True):
     target: Annotated[Position, about("Position of the last node of every route.")]
 
     def name(self, node: int) -> str:
-        """How the node at a position is called; a list stands for a tuple."""
+        """Return how the node at a position is called; a list stands for a tuple."""
         return str(tupled(self.nodes[node]))
 
 
@@ -447,18 +447,18 @@ class Report(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def scalar(value: Any) -> Any:
-    """A feature's value in a document: a number, a truth value, a missing value, or its text as it is shown."""
+    """Return a feature's value in a document: a number, a truth value, a missing value, or its text as it is shown."""
     plain = to_plain(value)
     return plain if plain is None or isinstance(plain, bool | int | float) else str(value)
 
 
 def tupled(node: Any) -> Any:
-    """A node as it may be looked up: JSON knows tuples as lists only."""
+    """Return a node as it may be looked up: JSON knows tuples as lists only."""
     return tuple(map(tupled, node)) if isinstance(node, list | tuple) else node
 
 
 def schema() -> dict[str, Any]:
-    """The schema of the document "whence/explanation/1"; entries that it does not know are allowed.
+    """Return the schema of the document "whence/explanation/1"; entries that it does not know are allowed.
 
     Examples
     --------

@@ -56,7 +56,7 @@ class Writer:
         self._above: list[int] = []
 
     def hexdigest(self) -> str:
-        """The fingerprint of all that was written."""
+        """Return the fingerprint of all that was written."""
         return self._sha.hexdigest()
 
     def write(self, value: Any, path: str = "") -> None:
@@ -162,7 +162,7 @@ class Writer:
 
 
 def digest(*values: Any) -> str:
-    """The fingerprint of one value, or of several in their order.
+    """Return the fingerprint of one value, or of several in their order.
 
     Examples
     --------
@@ -178,7 +178,7 @@ def digest(*values: Any) -> str:
 
 
 def problem_digest(problem: DecisionProblem) -> tuple[str, list[str]]:
-    """The fingerprint of a problem - its class by name and its public state - and what of it could not be taken.
+    """Return the fingerprint of a problem - its class by name and its public state - and what of it could not be taken.
 
     Examples
     --------
@@ -198,14 +198,14 @@ def _named(kind: type) -> str:
 
 
 def _ordinary(number: Any) -> bool:
-    """Whether a number is one as a float."""
+    """Return whether a number is one as a float."""
     if isinstance(number, TRUTH):
         return False
     return not isinstance(number, int) or abs(number) <= 2**53
 
 
 def _label(entry: Any) -> Any:
-    """A cell that is no number: as a text, unless it is missing or a truth value."""
+    """Return a cell that is no number: as a text, unless it is missing or a truth value."""
     if entry is None or entry is pd.NA or entry is pd.NaT or (isinstance(entry, float) and math.isnan(entry)):
         return None
     return entry if isinstance(entry, bool | int | float) else str(entry)
@@ -217,7 +217,7 @@ OPTIONAL = ("matplotlib", "fastapi", "gurobipy", "pyscipopt", "dask")
 
 
 def versions() -> dict[str, str]:
-    """Name to version: whence, Python, the system, what whence needs, and what else of use is installed.
+    """Return name to version: whence, Python, the system, what whence needs, and what else of use is installed.
 
     Examples
     --------

@@ -26,7 +26,7 @@ IN_A_SENTENCE = 3
 
 
 def shown_changes(why: Crossing) -> list[ShownChange]:
-    """Every feature that changes, as it is written."""
+    """Return every feature that changes, as it is written."""
     rows = [
         Change(feature=str(name), from_=to_plain(before), to=to_plain(after), distance=float(distance))
         for name, before, after, distance in why.changes.itertuples(index=False)
@@ -35,7 +35,7 @@ def shown_changes(why: Crossing) -> list[ShownChange]:
 
 
 def asked(why: Crossing) -> str:
-    """What was asked of the forecast: "at most 100"."""
+    """Return what was asked of the forecast: "at most 100"."""
     low, high = why.between
     if np.isinf(low):
         return f"at most {with_unit(plain(high, 9), why.unit)}"
@@ -45,7 +45,7 @@ def asked(why: Crossing) -> str:
 
 
 def sentences(why: Crossing) -> str:
-    """The verdict, both forecasts, and how sure it is."""
+    """Return the verdict, both forecasts, and how sure it is."""
     parts = [_verdict(why), _forecasts(why), _certainty(why), _remedy(why)]
     return "\n".join(part for part in parts if part)
 
@@ -109,7 +109,7 @@ def _remedy(why: Crossing) -> str:
 
 
 def certificate(why: Crossing) -> list[tuple[str, str]]:
-    """The lines of the certificate: what, and its value as it is written."""
+    """Return the lines of the certificate: what, and its value as it is written."""
     lines: Mapping[str, str] = {
         "status": why.status,
         "asked for": asked(why),
@@ -126,12 +126,12 @@ def certificate(why: Crossing) -> list[tuple[str, str]]:
 
 
 def fragment(why: Crossing) -> str:
-    """The report as one element with its own style, as a notebook shows it."""
+    """Return the report as one element with its own style, as a notebook shows it."""
     return fragment_of("crossing.html", **_content(why, ""))
 
 
 def page(why: Crossing, title: str, question: str = "") -> str:
-    """The report as the text of a file that needs nothing else."""
+    """Return the report as the text of a file that needs nothing else."""
     return page_of("crossing.html", **_content(why, title, question))
 
 

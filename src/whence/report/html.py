@@ -49,7 +49,7 @@ __all__ = [
 
 
 def rendered(template: str, **values: Any) -> Markup:
-    """A template of the folder ``templates`` with these values.
+    """Return a template of the folder ``templates`` with these values.
 
     Examples
     --------
@@ -61,12 +61,12 @@ def rendered(template: str, **values: Any) -> Markup:
 
 
 def page_of(body: str, **values: Any) -> str:
-    """The template `body` as a page of its own, which needs nothing else and never touches the network."""
+    """Return the template `body` as a page of its own, which needs nothing else and never touches the network."""
     return f"{rendered('page.html', body=body, **values)}\n"
 
 
 def fragment_of(body: str, **values: Any) -> str:
-    """The template `body` as one element with its own style, as a notebook shows it."""
+    """Return the template `body` as one element with its own style, as a notebook shows it."""
     return str(rendered("fragment.html", body=body, **values))
 
 
@@ -81,7 +81,7 @@ def _environment() -> Environment:
 
 
 def _blocks(text: str) -> list[tuple[bool, list[str]]]:
-    """Lines in blocks: whether they are a list, each beginning with a dash, and the lines without it."""
+    """Return lines in blocks: whether they are a list, each beginning with a dash, and the lines without it."""
     return [
         (listed, [line.removeprefix("  - ").strip() for line in lines if line.strip()])
         for listed, lines in groupby(text.split("\n"), key=lambda line: line.startswith("  - "))
@@ -111,7 +111,7 @@ Group = tuple[str, Sequence[Bar]]
 
 
 def bars(groups: Sequence[Group], title: str, beside: Sequence[Group] = ()) -> Markup:
-    """Horizontal bars in groups, from zero, each with its number; on one scale with the groups drawn `beside`."""
+    """Return horizontal bars in groups, each with its number, on one scale with the groups drawn `beside`."""
     every = [bar for _, group in [*groups, *beside] for bar in group]
     left = LETTER * max((len(bar.label) for bar in every), default=0) + 6
     # A sign is wider than other letters.
@@ -136,7 +136,7 @@ def bars(groups: Sequence[Group], title: str, beside: Sequence[Group] = ()) -> M
 
 
 def distribution(panel: Panel, spread: Spread, title: str, axis: str) -> Markup:
-    """Weighted histograms, drawn as steps over each other on the scale of the whole spread."""
+    """Return weighted histograms, drawn as steps over each other on the scale of the whole spread."""
     top, bottom, side = 20, 160, 10
     low, high = spread.edges[0], spread.edges[-1]
     scale = (WIDTH - 2 * side) / (high - low)
@@ -171,7 +171,7 @@ def distribution(panel: Panel, spread: Spread, title: str, axis: str) -> Markup:
 
 
 def range_bar(drawn: ShownRange) -> Markup:
-    """One condition of a rule: the part of the feature's range in which it holds, or the values that it allows for."""
+    """Return one condition of a rule as a drawing: the part of a range in which it holds, or the values allowed."""
     side, line = 8, 34
     chips, height = _chips(drawn, line - 12)
     across = WIDTH - 2 * side
@@ -228,7 +228,7 @@ def ticks(low: float, high: float, wanted: int = 5) -> list[float]:
 
 
 def route_map(city: Map, title: str) -> Markup:
-    """The network in grey, the decision as a broad line and the alternative as a dashed one over it."""
+    """Return the network in grey, the decision as a broad line and the alternative as a dashed one over it."""
     width = 400
     place, height = placed(city, width)
     ends, seen = (city.source, city.target), visited(city)
@@ -257,7 +257,7 @@ def route_map(city: Map, title: str) -> Markup:
 
 
 def _fitting(text: str, width: float) -> str:
-    """`text`, cut off with an ellipsis where it would be wider than `width`."""
+    """Return `text`, cut off with an ellipsis where it would be wider than `width`."""
     most = int(width / (1.25 * LETTER))
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
@@ -267,12 +267,12 @@ def _xy(point: Point) -> str:
 
 
 def fragment(explanation: Explanation, title: str = "", question: str = "") -> str:
-    """The report as one element with its own style, as a notebook shows it."""
+    """Return the report as one element with its own style, as a notebook shows it."""
     return fragment_of("report.html", title=title, question=question, **_content(explanation))
 
 
 def page(explanation: Explanation, *, title: str = "Why not my plan?", question: str = "") -> str:
-    """The report as the text of a file that needs nothing else and never touches the network."""
+    """Return the report as the text of a file that needs nothing else and never touches the network."""
     now = f"Written on {datetime.now(UTC):%Y-%m-%d at %H:%M} UTC."
     return page_of("report.html", title=title, question=question, now=now, **_content(explanation))
 
@@ -306,7 +306,7 @@ def write(explanation: Explanation, path: Any, *, title: str = "Why not my plan?
 
 
 def _content(explanation: Explanation) -> dict[str, Any]:
-    """What the templates draw."""
+    """Return what the templates draw."""
     report = document_of(explanation)
     shown, free, city = report.shown, report.unrestricted, report.plans.map
     assert shown is not None
@@ -339,7 +339,7 @@ def _content(explanation: Explanation) -> dict[str, Any]:
 
 
 def _relied(report: Report) -> dict[str, Any]:
-    """The ladder of confidence as a table, and how usual the context is as the width of a bar."""
+    """Return the ladder of confidence as a table, and how usual the context is as the width of a bar."""
     found = report.reliance
     bar = {"usual": 0.0 if report.usual is None else round(100.0 * report.usual, 1)}
     if found is None:
@@ -370,7 +370,7 @@ def _curve(found: WorldsEntry) -> dict[str, Any]:
 
 
 def _judged(report: Report) -> dict[str, Any]:
-    """What the policy and simple rules cost on held-out rows, as a table."""
+    """Return what the policy and simple rules cost on held-out rows, as a table."""
     found = report.quality
     if found is None:
         return {}
@@ -399,7 +399,7 @@ def _costs(report: Report, shown: Shown) -> Markup:
 
 
 def _quantities(plans: Plans) -> tuple[list[Markup], int]:
-    """Bars of the quantities on which the plans differ most, and how many are left out."""
+    """Return bars of the quantities on which the plans differ most, and how many are left out."""
     chosen, rest = most_different(plans)
     groups = [
         (plans.parts[j], [Bar("d", "", first, plain(first, 4)), _compared(first, second)])
@@ -411,7 +411,7 @@ def _quantities(plans: Plans) -> tuple[list[Markup], int]:
 
 
 def _compared(first: float, second: float) -> Bar:
-    """The alternative's bar, its number with the difference from the decision."""
+    """Return the alternative's bar, its number with the difference from the decision."""
     difference = second - first
     text = plain(second, 4)
     if abs(difference) > 1e-9:
@@ -420,7 +420,7 @@ def _compared(first: float, second: float) -> Bar:
 
 
 def _distributions(report: Report, shown: Shown) -> list[tuple[Markup, str]]:
-    """A chart and its caption for either context."""
+    """Return a chart and its caption for either context."""
     if report.spread is None:
         return []
     drawn = []

@@ -18,7 +18,7 @@ ROUNDING = 0.01
 
 
 def plain(number: float, digits: int = 6) -> str:
-    """`number` with up to `digits` significant digits, without an exponent where it stays short.
+    """Return `number` with up to `digits` significant digits, without an exponent where it stays short.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def plain(number: float, digits: int = 6) -> str:
 
 
 def at_least(number: float, digits: int = 3) -> str:
-    """`number` rounded down to `digits` significant digits, so that what is shown is never more than was proved.
+    """Return `number` rounded down to `digits` significant digits, so that what is shown is never more than was proved.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def at_least(number: float, digits: int = 3) -> str:
 
 
 def aligned(pairs: Sequence[tuple[float, float]], tolerance: float = 0.0) -> list[tuple[str, str]]:
-    """Pairs of costs with the same decimals, as many as it takes to see which of a pair is smaller.
+    """Return pairs of costs with the same decimals, as many as it takes to see which of a pair is smaller.
 
     A difference of no more than `tolerance` asks for no further decimals.
 
@@ -79,7 +79,7 @@ def aligned(pairs: Sequence[tuple[float, float]], tolerance: float = 0.0) -> lis
 
 
 def beyond(number: float, start: float, room: tuple[float, float] | None = None) -> str:
-    """A changed number, rounded away from where it started, inside `room`; with all its digits where that is unknown.
+    """Return a changed number, rounded away from its start, inside `room`; with all digits where that is unknown.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def beyond(number: float, start: float, room: tuple[float, float] | None = None)
 
 
 def exactly(number: float) -> str:
-    """`number` with all the digits that it takes to have it again, and no more.
+    """Return `number` with all the digits that it takes to have it again, and no more.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def exactly(number: float) -> str:
 
 
 def value(raw: Any, kind: str = "", unit: str = "") -> str:
-    """A feature's value with its unit: on or off, a number, or a category's name.
+    """Return a feature's value with its unit: on or off, a number, or a category's name.
 
     Examples
     --------
@@ -137,7 +137,7 @@ def value(raw: Any, kind: str = "", unit: str = "") -> str:
 
 
 def with_unit(text: str, unit: str = "") -> str:
-    """A number already written as text, with its unit where there is one.
+    """Return a number already written as text, with its unit where there is one.
 
     Examples
     --------
@@ -148,7 +148,7 @@ def with_unit(text: str, unit: str = "") -> str:
 
 
 def share(part: float) -> str:
-    """A share as a percentage.
+    """Return a share as a percentage.
 
     Examples
     --------
@@ -160,7 +160,7 @@ def share(part: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time span.
+    """Return a time span.
 
     Examples
     --------
@@ -174,10 +174,10 @@ def duration(seconds: float) -> str:
 
 
 def _stripped(text: str) -> str:
-    """`text` without trailing zeros behind the point."""
+    """Return `text` without trailing zeros behind the point."""
     return _signed(text.rstrip("0").rstrip(".") if "." in text else text)
 
 
 def _signed(text: str) -> str:
-    """`text` without the sign of a zero."""
+    """Return `text` without the sign of a zero."""
     return text[1:] if text.startswith("-") and not text.strip("-0.") else text

@@ -22,7 +22,7 @@ KEPT = 8
 
 
 def most_moved(explanation: Explanation, count: int = 5) -> tuple[list[Observation], list[Observation]]:
-    """The observations that gain most weight and those that lose most, at most `count` each.
+    """Return the observations that gain most weight and those that lose most, at most `count` each.
 
     Without a changed context, those that weigh most, and none. An explanation without its source knows only some of
     them.
@@ -48,14 +48,14 @@ def most_moved(explanation: Explanation, count: int = 5) -> tuple[list[Observati
 
 
 def moved_share(explanation: Explanation) -> float:
-    """How much of the weight moves from some observations to others."""
+    """Return how much of the weight moves from some observations to others."""
     if explanation.weights_after is None:
         return 0.0
     return float(np.abs(explanation.weights_after - explanation.weights_before).sum() / 2)
 
 
 def _turn(explanation: Explanation) -> Floats | None:
-    """Share of every observation in the turn from the decision's to the alternative's favour.
+    """Return share of every observation in the turn from the decision's to the alternative's favour.
 
     The risk of a plan is a sum over the observations. What an observation adds to the decision's more than to the
     alternative's, after less before, is its part.
@@ -97,7 +97,7 @@ LISTED = 5
 
 
 def speaking_of(report: Report, cost_headings: Sequence[str]) -> ShownSpeaking:
-    """How many observations speak, tables of those that move most, and what these carry together.
+    """Return how many observations speak, tables of those that move most, and what these carry together.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def _speakers(weights: Sequence[float]) -> int:
 def _table(
     report: Report, heading: str, chosen: list[Observation], moved: bool, cost_headings: Sequence[str]
 ) -> ShownTable:
-    """What changes, then the numbers, then the rest of the context."""
+    """Return what changes, then the numbers, then the rest of the context."""
     changed = [change.feature for change in report.changes]
     known = list(chosen[0].values)
     first = [c for c in changed if c in known][:COLUMNS]
@@ -178,7 +178,7 @@ RARE = 0.005
 
 
 def spread_of(explanation: Explanation) -> Spread | None:
-    """The outcomes of both plans in the initial context and in the changed one; None where they are not known."""
+    """Return the outcomes of both plans in the initial and the changed context; None where they are not known."""
     costs, other = explanation.costs_decision, explanation.costs_alternative
     if costs is None or other is None:
         return None
@@ -220,7 +220,7 @@ class Binned(NamedTuple):
 
 
 def binned(curves: Sequence[tuple[Floats, Floats]], mark: float) -> Binned:
-    """Curves of costs and their weights in bins that are common to all of them and reach at least to the `mark`.
+    """Return curves of costs and their weights in bins that are common to all of them and reach at least to the `mark`.
 
     Examples
     --------
@@ -237,7 +237,7 @@ def binned(curves: Sequence[tuple[Floats, Floats]], mark: float) -> Binned:
 
 
 def _edges(curves: list[tuple[Floats, Floats]], mark: float) -> Floats:
-    """Bins from the smallest cost to one that is hardly ever exceeded, and at least to the `mark`."""
+    """Return bins from the smallest cost to one that is hardly ever exceeded, and at least to the `mark`."""
     low, high = min(float(costs.min()) for costs, _ in curves), float(mark)
     for costs, weights in curves:
         order = np.argsort(costs, kind="stable")

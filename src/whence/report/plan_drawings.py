@@ -31,13 +31,13 @@ DRAWN = 24
 
 
 def plan_of(plans: Plans, name: str) -> Any:
-    """The plan of that name: quantities as an array, a route as a list of nodes, anything else as it is."""
+    """Return the plan of that name: quantities as an array, a route as a list of nodes, anything else as it is."""
     plan = getattr(plans, name)
     return None if plan is None else in_form(plan, plans.form)
 
 
 def in_form(plan: Any, form: str) -> Any:
-    """A plan in plain values as it is computed with."""
+    """Return a plan in plain values as it is computed with."""
     if form == "quantities":
         # A single number that is no list is a plan of its own kind.
         return plan if isinstance(plan, int | float) else np.array(plan, dtype=np.float64)
@@ -45,7 +45,7 @@ def in_form(plan: Any, form: str) -> Any:
 
 
 def most_different(plans: Plans, most: int = DRAWN) -> tuple[NDArray[np.int64], int]:
-    """Which quantities to draw, and how many are left out: not those that are 0 in both plans.
+    """Return which quantities to draw, and how many are left out: not those that are 0 in both plans.
 
     None at all where the plans are not quantities.
     """
@@ -58,7 +58,7 @@ def most_different(plans: Plans, most: int = DRAWN) -> tuple[NDArray[np.int64], 
 
 
 def map_of(city: RouteMap) -> Map:
-    """A network and two routes, as the report has them."""
+    """Return a network and two routes, as the report has them."""
     place = {node: i for i, node in enumerate(city.positions)}
     number = {edge: i for i, edge in enumerate(city.edges)}
     return Map(
@@ -75,7 +75,7 @@ def map_of(city: RouteMap) -> Map:
 
 
 def routes_in_words(city: Map, other: str = "your plan") -> str:
-    """Both routes in a sentence or two; the second one is called `other`."""
+    """Return both routes in a sentence or two; the second one is called `other`."""
     shared = len(set(city.decision) & set(city.alternative))
     said = (
         f"From {city.name(city.source)} to {city.name(city.target)}: {len(city.decision)} stretches in the decision, "
@@ -86,7 +86,7 @@ def routes_in_words(city: Map, other: str = "your plan") -> str:
 
 
 def streets_along(city: Map, route: list[int]) -> list[str]:
-    """The names of the streets of a route, each once, in their order."""
+    """Return the names of the streets of a route, each once, in their order."""
     return list(dict.fromkeys(city.streets[edge] for edge in route if city.streets[edge]))
 
 
@@ -121,12 +121,12 @@ def placed(city: Map, width: float) -> tuple[list[Point], float]:
 
 
 def visited(city: Map) -> set[int]:
-    """The nodes on either route."""
+    """Return the nodes on either route."""
     return {node for edge in city.decision + city.alternative for node in city.edges[edge]}
 
 
 def labels(place: list[Point], city: Map, size: Point) -> list[Label]:
-    """Names of the nodes on the routes where there is room for them; those of the two ends in any case."""
+    """Return names of the nodes on the routes where there is room for them; those of the two ends in any case."""
     taken = [_around(point, 4.0) for point in place] if len(place) <= 200 else []
     hops = [city.edges[edge] for edge in city.decision + city.alternative]
     lines = [_around(p, 2.0) for start, end in hops for p in _along(place[start], place[end])]
@@ -156,7 +156,7 @@ def _spots(point: Point, wide: float) -> list[Box]:
 
 
 def _along(start: Point, end: Point, step: float = 6.0) -> list[Point]:
-    """Points between two places, a few pixels apart, without the places themselves."""
+    """Return points between two places, a few pixels apart, without the places themselves."""
     count = max(int(math.dist(start, end) / step), 1)
     return [(x, y) for x, y in np.linspace(start, end, count + 1)[1:-1].tolist()]
 

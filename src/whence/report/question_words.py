@@ -40,14 +40,14 @@ ANY = "another plan"
 
 
 def nearly_best(report: Explanation | Report) -> str:
-    """ "within 2 % of the best" where a share of the best plan's cost, or an amount, was allowed for; or nothing."""
+    """Return "within 2 % of the best" where a share of the best plan's cost, or an amount, was allowed for."""
     if report.allowance:
         return f"within {with_unit(plain(report.allowance, 6), report.cost_unit)} of the best"
     return f"within {plain(100.0 * report.within, 4)} % of the best" if report.within else ""
 
 
 def cheaper_by(report: Explanation | Report) -> str:
-    """ "at least 5 % cheaper than the decision" where a margin was asked for, otherwise nothing."""
+    """Return "at least 5 % cheaper than the decision" where a margin was asked for, otherwise nothing."""
     if report.margin is None or not any(report.margin):
         return ""
     part, amount = report.margin
@@ -56,29 +56,29 @@ def cheaper_by(report: Explanation | Report) -> str:
 
 
 def surely(report: Report) -> str:
-    """ " by 2 standard errors over the trees" where that was asked for, otherwise nothing."""
+    """Return " by 2 standard errors over the trees" where that was asked for, otherwise nothing."""
     return f" by {standard_errors(report)}" if report.confidence else ""
 
 
 def usual_enough(report: Report) -> str:
-    """ " at least as usual as 10 % of the history", of a context, where that was asked for, otherwise nothing."""
+    """Return " at least as usual as 10 % of the history", of a context, where that was asked for, otherwise nothing."""
     return "" if report.plausible is None else f" at least as usual as {share(report.plausible)} of the history"
 
 
 def few_changes(report: Report) -> str:
-    """How many features may change."""
+    """Return how many features may change."""
     return "at most one change" if report.max_changes == 1 else f"at most {report.max_changes} changes"
 
 
 def standard_errors(report: Report) -> str:
-    """ "2 standard errors over the trees"."""
+    """Return "2 standard errors over the trees"."""
     # Only neighbours have to be set apart from others.
     whose = "trees" if report.separation is None else "neighbours"
     return f"{plain(report.confidence, 3)} standard error{'s' * (report.confidence != 1.0)} over the {whose}"
 
 
 def rule_claim(about: Explanation | Report) -> str:
-    """What stays true wherever a rule holds: "your plan is better", or as much more as was asked for."""
+    """Return what stays true wherever a rule holds: "your plan is better", or as much more as was asked for."""
     plan, nearly, cheaper = "the other plan" if about.among else "your plan", nearly_best(about), cheaper_by(about)
     if about.kind == "absolute":
         if nearly or cheaper or about.among:
@@ -91,12 +91,12 @@ def rule_claim(about: Explanation | Report) -> str:
 
 
 def other_plan(report: Report) -> str:
-    """What sentences call the plan that is compared with the decision."""
+    """Return what sentences call the plan that is compared with the decision."""
     return "the other plan" if report.among else "your plan"
 
 
 def heading(report: Report) -> str:
-    """What the alternative is listed under."""
+    """Return what the alternative is listed under."""
     if not report.among:
         return "Your plan"
     if report.among == ANY:
@@ -105,7 +105,7 @@ def heading(report: Report) -> str:
 
 
 def set_would(report: Report) -> str:
-    """What would have been so in the context found, up to its "if"."""
+    """Return what would have been so in the context found, up to its "if"."""
     if report.among == ANY:
         return f"{_today(report)} would no longer have been {_kept(report)}"
     some = report.among[:1].upper() + report.among[1:]
@@ -113,14 +113,14 @@ def set_would(report: Report) -> str:
 
 
 def set_already(report: Report) -> str:
-    """The same where it is so today."""
+    """Return what is said where some plan of the set is better in the context as it is."""
     if report.among == ANY:
         return f"Nothing has to change: {_today(report).lower()} is not {_kept(report)} in the context as it is."
     return f"Nothing has to change: {report.among} is {_better(report)} in the context as it is."
 
 
 def set_none(report: Report, where: str) -> str:
-    """That there is no such context, within what `where` says."""
+    """Return that there is no such context, within what `where` says."""
     usual = usual_enough(report)
     if report.among == ANY and report.confidence:
         part = (cheaper_by(report) or "better").removesuffix(" than the decision")
@@ -134,7 +134,7 @@ def set_none(report: Report, where: str) -> str:
 
 
 def set_open(report: Report) -> str:
-    """That no such context was found."""
+    """Return that no such context was found."""
     found = f"No context{usual_enough(report)} was found in which"
     if report.among == ANY and not report.confidence:
         return f"{found} {_today(report).lower()} would not have been {_kept(report)}."
@@ -145,7 +145,7 @@ def set_open(report: Report) -> str:
 
 
 def set_certainty(report: Report) -> str:
-    """What the proved bound says of today's plan; nothing where the question was another one."""
+    """Return what the proved bound says of today's plan; nothing where the question was another one."""
     bound = number_from_plain(report.bound)
     if report.among != ANY or report.status in ("none", "already") or bound <= 0.0 or report.confidence:
         return ""
@@ -162,7 +162,7 @@ def _today(report: Report) -> str:
 
 
 def _kept(report: Report) -> str:
-    """ "within 1 % of the best", or "the best"."""
+    """Return "within 1 % of the best", or "the best"."""
     part, amount = report.margin or (0.0, 0.0)
     if part:
         return f"within {plain(100.0 * part, 4)} % of the best"
@@ -184,7 +184,7 @@ def _better(report: Report) -> str:
 
 
 def certainty(report: Report) -> str:
-    """How sure the answer is."""
+    """Return how sure the answer is."""
     reached, proved, gap = _reached(report)
     distance, bound, found = plain(reached, 4), at_least(proved, 3), report.context is not None
     spent = duration(report.seconds)
@@ -216,7 +216,7 @@ def certainty(report: Report) -> str:
 
 
 def certificate(report: Report) -> list[list[str]]:
-    """The lines of the certificate: what, and its value as it is written."""
+    """Return the lines of the certificate: what, and its value as it is written."""
     distance, bound, gap = _reached(report)
     lines = {
         "status": report.status,
@@ -247,7 +247,7 @@ def certificate(report: Report) -> list[list[str]]:
 
 
 def _asked(report: Report) -> str:
-    """What is asked of the plan, or of a plan of the set."""
+    """Return what is asked of the plan, or of a plan of the set."""
     if report.among != ANY:
         return joined(report.among, " and ".join(filter(None, [nearly_best(report), cheaper_by(report)])))
     least = cheaper_by(report).removeprefix("at least ").removesuffix(" cheaper than the decision")
@@ -263,7 +263,7 @@ def _refits(report: Report) -> str:
 
 
 def _reached(report: Report) -> tuple[float, float, float]:
-    """Distance, bound and the gap between them, as numbers."""
+    """Return distance, bound and the gap between them, as numbers."""
     distance, bound = number_from_plain(report.distance), number_from_plain(report.bound)
     return distance, bound, 0.0 if distance == bound else distance - bound
 

@@ -27,7 +27,7 @@ LIMITS = ("ge", "le", "max_length")
 
 
 def loaded(source: Any, what: str = "explanation") -> Any:
-    """What a JSON text holds, or the file of that path; errors call it `what`."""
+    """Return what a JSON text holds, or the file of that path; errors call it `what`."""
     text = source if isinstance(source, str) and source.lstrip()[:1] in ("{", "[", "") else _content(source, what)
     try:
         # The standard reader, since it can be told to refuse what other readers understand differently.
@@ -38,7 +38,7 @@ def loaded(source: Any, what: str = "explanation") -> Any:
 
 
 def document_from(document: Any, kind: type[T], what: str) -> T:
-    """What a document of that kind holds; an InputError, which calls it `what`, names the entry that does not fit.
+    """Return what a document of that kind, called `what`, holds; an InputError names the entry that does not fit.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def document_from(document: Any, kind: type[T], what: str) -> T:
 
 
 def report_from(document: Any) -> Report:
-    """The report that a document holds; an InputError names the entry that does not fit.
+    """Return the report that a document holds; an InputError names the entry that does not fit.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def report_from(document: Any) -> Report:
 
 
 def _without_nulls(document: Any, nested: bool = False) -> Any:
-    """A document without the entries that may be missing and are null; the one inside it may hold no further one."""
+    """Return a document without entries that may be missing and are null; the one inside may hold no other."""
     if not isinstance(document, dict):
         return document
     inner = document.get("unrestricted")
@@ -95,12 +95,12 @@ def _without_nulls(document: Any, nested: bool = False) -> Any:
 
 @cache
 def _optional() -> frozenset[str]:
-    """The names of entries that may be missing; to ask for them evaluates every annotation anew."""
+    """Return the names of entries that may be missing; to ask for them evaluates every annotation anew."""
     return frozenset(one.encode_name for one in structs.fields(Report) if not one.required)
 
 
 def _completed(report: Report) -> Report:
-    """A report with the words for its risk, which documents did not carry at first."""
+    """Return a report with the words for its risk, which documents did not carry at first."""
     if report.risk_words:
         return report
     known = CVaR.named(report.risk)
@@ -126,7 +126,7 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object whose names occur once each: of two entries with one name, readers differ in which they take."""
+    """Return an object whose names occur once each: of two entries with one name, readers differ in which they take."""
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
@@ -143,7 +143,7 @@ def _refused(path: str, wanted: str, got: Any, what: str = "explanation") -> Inp
 
 
 def _fault(kind: Any, value: Any, path: str, what: str = "explanation") -> InputError:
-    """The error that names the innermost entry which does not fit its type."""
+    """Return the error that names the innermost entry which does not fit its type."""
     kind, meta = _stripped(kind)
     if get_origin(kind) in (Union, UnionType):
         options = [option for option in get_args(kind) if option is not type(None)]
@@ -161,7 +161,7 @@ def _fault(kind: Any, value: Any, path: str, what: str = "explanation") -> Input
 
 
 def _stripped(kind: Any) -> tuple[Any, dict[str, Any]]:
-    """A type without its annotations, and the limits that these set."""
+    """Return a type without its annotations, and the limits that these set."""
     limits: dict[str, Any] = {}
     while get_origin(kind) is Annotated:
         kind, *metas = get_args(kind)
@@ -171,7 +171,7 @@ def _stripped(kind: Any) -> tuple[Any, dict[str, Any]]:
 
 
 def _entries(kind: Any, value: Any) -> list[tuple[str | int, Any, Any]]:
-    """The entries of an object or a list: name or position, type, and value; one that is missing is None."""
+    """Return the entries of an object or a list: name or position, type, and value; one that is missing is None."""
     if isinstance(kind, type) and issubclass(kind, Struct):
         if not isinstance(value, dict):
             return []
@@ -189,7 +189,7 @@ def _entries(kind: Any, value: Any) -> list[tuple[str | int, Any, Any]]:
 
 
 def _wanted(kind: Any, limits: dict[str, Any]) -> str:
-    """What a type asks for, in words."""
+    """Return what a type asks for, in words."""
     if get_origin(kind) is Literal:
         choices = get_args(kind)
         return f"one of {', '.join(map(repr, choices))}" if len(choices) > 1 else repr(choices[0])
@@ -278,7 +278,7 @@ def _is_ordinary(number: Any) -> bool:
 
 
 def _is_node(node: Any) -> bool:
-    """A node: a scalar, or a tuple of nodes written as a list."""
+    """Return a node: a scalar, or a tuple of nodes written as a list."""
     if isinstance(node, list | tuple):
         return all(map(_is_node, node))
     return node is None or isinstance(node, str | bool) or _is_ordinary(node)

@@ -58,7 +58,7 @@ class Sheet:
 
 
 def sheet_fragment(sheet: Sheet, title: str = "", question: str = "") -> str:
-    """The sheet as one element with its own style, as a notebook shows it.
+    """Return the sheet as one element with its own style, as a notebook shows it.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def sheet_fragment(sheet: Sheet, title: str = "", question: str = "") -> str:
 
 
 def sheet_page(sheet: Sheet, *, title: str = "", question: str = "") -> str:
-    """The sheet as a page that needs nothing else."""
+    """Return the sheet as a page that needs nothing else."""
     now = f"Written on {datetime.now(UTC):%Y-%m-%d at %H:%M} UTC."
     return page_of("sheet.html", sheet=sheet, title=title or sheet.title, question=question, now=now)
 

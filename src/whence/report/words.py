@@ -84,7 +84,7 @@ LONG = 400
 
 
 def shown_of(report: Report) -> Shown:
-    """Numbers and sentences of a report, from its other entries."""
+    """Return numbers and sentences of a report, from its other entries."""
     changes = changes_shown(report.changes, report.kinds, report.units, report.room)
     before, after = _costs_shown(report)
     unit = report.cost_unit
@@ -129,14 +129,14 @@ def shown_of(report: Report) -> Shown:
 
 
 def sentences(report: Report, shown: Shown) -> str:
-    """The report as text: both plans, the verdict, what stays, the costs, and how sure it is."""
+    """Return the report as text: both plans, the verdict, what stays, the costs, and how sure it is."""
     plans = (report.plans.decision_text, report.plans.alternative_text)
     named = f"Decision: {{}}.\n{heading(report)}: {{}}.\n"
     return named.format(*map(_shortened, plans)) + answer(shown)
 
 
 def answer(shown: Shown) -> str:
-    """What is said besides the plans: the verdict, what stays, the costs, and how sure it is."""
+    """Return what is said besides the plans: the verdict, what stays, the costs, and how sure it is."""
     parts = [joined(shown.verdict, shown.staying), shown.poor, shown.exact, shown.forecast, shown.costs, shown.there]
     parts += [shown.certainty, shown.remedy]
     parts += [shown.reliance, shown.usual, shown.rule, shown.quality]
@@ -144,7 +144,7 @@ def answer(shown: Shown) -> str:
 
 
 def wrapped(text: str) -> str:
-    """`text` with its lines broken between words where it is printed on a terminal; as it is everywhere else."""
+    """Return `text` with its lines broken between words where it is printed on a terminal; as it is everywhere else."""
     if not (sys.stdout is not None and sys.stdout.isatty()):
         return text
     width = max(NARROWEST, shutil.get_terminal_size().columns)
@@ -159,7 +159,7 @@ def wrapped(text: str) -> str:
 
 
 def _in_unit(title: str, unit: str) -> str:
-    """A heading with the unit of what stands under it, also where it ends in a remark."""
+    """Return a heading with the unit of what stands under it, also where it ends in a remark."""
     if not unit:
         return title
     return f"{title[:-1]}, in {unit})" if title.endswith(")") else f"{title} ({unit})"
@@ -171,7 +171,7 @@ def changes_shown(
     units: Mapping[str, str],
     room: Mapping[str, Sequence[float]],
 ) -> list[ShownChange]:
-    """Every feature that changes, its values before and after as they are written.
+    """Return every feature that changes, its values before and after as they are written.
 
     A number that changes is rounded away from where it started as far as the weights stay the same, so that it may be
     typed in again; where that is not known, and before the change, it has all its digits or is called "about".
@@ -199,13 +199,13 @@ def changes_shown(
 
 
 def changes_in_words(report: Report) -> str:
-    """What changes, in one line: "rain on rather than off and temperature 21 °C rather than 14 °C"."""
+    """Return what changes, in one line: "rain on rather than off and temperature 21 °C rather than 14 °C"."""
     shown = changes_shown(report.changes, report.kinds, report.units, report.room)
     return listed([f"{one.feature} {one.to} rather than {one.from_}" for one in shown])
 
 
 def _verdict(report: Report, changes: Sequence[ShownChange]) -> str:
-    """The smallest change of context that turns the verdict, or why there is none."""
+    """Return the smallest change of context that turns the verdict, or why there is none."""
     absolute, nearly = report.kind == "absolute", nearly_best(report)
     if report.status == "already":
         if report.among:
@@ -232,7 +232,7 @@ def _verdict(report: Report, changes: Sequence[ShownChange]) -> str:
 
 
 def _to_the_last_digit(report: Report, changes: Sequence[ShownChange]) -> str:
-    """The numbers of the nearest context that were rounded in the sentence before, as ``why.context`` holds them."""
+    """Return the numbers that were rounded in the sentence before, as ``why.context`` holds them."""
     if report.context is None or report.status == "already":
         return ""
     exact = [f"{changes[i].feature} {changes[i].exact}" for i in _largest(report) if changes[i].exact]
@@ -240,7 +240,7 @@ def _to_the_last_digit(report: Report, changes: Sequence[ShownChange]) -> str:
 
 
 def _staying(report: Report) -> str:
-    """What does not have to change."""
+    """Return what does not have to change."""
     if report.context is None or report.status == "already":
         return ""
     changed = {change.feature for change in report.changes}
@@ -254,7 +254,7 @@ def _staying(report: Report) -> str:
 
 
 def _costs_shown(report: Report) -> tuple[list[str], list[str]]:
-    """Costs of decision and alternative before and, where there is another context, after, written without a unit."""
+    """Return costs of decision and alternative before and, in another context, after, written without a unit."""
     pairs = [report.cost_before]
     if report.cost_after is not None and report.status != "already":
         pairs.append(report.cost_after)
@@ -263,7 +263,7 @@ def _costs_shown(report: Report) -> tuple[list[str], list[str]]:
 
 
 def _costs(report: Report, before: list[str], after: list[str]) -> str:
-    """What both plans cost in the context as it is and in the changed one."""
+    """Return what both plans cost in the context as it is and in the changed one."""
     risk, said = report.risk_words, f"{{}} for the decision, {{}} for {other_plan(report)}"
     first, *second = (said.format(*pair) for pair in (before, after) if pair)
     if not second:
@@ -284,7 +284,7 @@ def above_best(report: Report) -> float | None:
 
 
 def _poor(report: Report) -> str:
-    """That neither plan is good in the context found, and what to ask instead."""
+    """Return that neither plan is good in the context found, and what to ask instead."""
     over = above_best(report)
     if report.kind == "absolute" or over is None or over <= FAR:
         return ""
@@ -296,7 +296,7 @@ def _poor(report: Report) -> str:
 
 
 def _there(report: Report, shown: Sequence[str]) -> str:
-    """What the policy itself would plan in the context found, where costs are `shown` like these."""
+    """Return what the policy itself would plan in the context found, where costs are `shown` like these."""
     costs, plan = report.cost_after, other_plan(report)
     if costs is None or costs.best is None or report.status == "already" or not report.plans.after_text:
         return ""
@@ -312,7 +312,7 @@ def _there(report: Report, shown: Sequence[str]) -> str:
 
 
 def _allowance(report: Report, shown: list[str]) -> str:
-    """That the plan counts as equal, where it is seen to cost more within the tolerance."""
+    """Return that the plan counts as equal, where it is seen to cost more within the tolerance."""
     costs = report.cost_after or report.cost_before
     if shown[0] == shown[1] or not 0 < costs.alternative - costs.decision <= report.tolerance:
         return ""
@@ -321,7 +321,7 @@ def _allowance(report: Report, shown: list[str]) -> str:
 
 
 def _asked(report: Report) -> str:
-    """What a context was looked for in which it would have been so."""
+    """Return what a context was looked for in which it would have been so."""
     nearly, cheaper = nearly_best(report), cheaper_by(report)
     if report.kind == "relative":
         # By standard errors it has to be better, not only as good.
@@ -353,7 +353,7 @@ def _without_context(report: Report) -> str:
 
 
 def _remedy(report: Report) -> str:
-    """Which restrictions stand in the way, and what would be possible without them."""
+    """Return which restrictions stand in the way, and what would be possible without them."""
     free = report.unrestricted
     if report.status != "none" or free is None or free.shown is None:
         return ""
@@ -369,7 +369,7 @@ def _remedy(report: Report) -> str:
 
 
 def _compared(report: Report) -> str:
-    """ "better than" where the changed context says so by more than the tolerance, otherwise "as good as"."""
+    """Return "better than" where the changed context says so by more than the tolerance, otherwise "as good as"."""
     if cheaper := cheaper_by(report):
         return cheaper.removesuffix(" the decision")
     costs = report.cost_after or report.cost_before
@@ -383,21 +383,21 @@ def _named(report: Report, name: str) -> str:
 
 
 def _written(raw: Any, kind: str, unit: str) -> str:
-    """A value with all its digits, or "about" before it where there are too many."""
+    """Return a value with all its digits, or "about" before it where there are too many."""
     if not _is_number(raw) or kind in ("binary", "categorical"):
         return value(raw, kind, unit)
     return with_unit(beyond(float(raw), float(raw)), unit)
 
 
 def _largest(report: Report) -> list[int]:
-    """The changes that get a line, those of the largest distance, in the order of the features."""
+    """Return the changes that get a line, those of the largest distance, in the order of the features."""
     order = np.argsort([-change.distance for change in report.changes], kind="stable")
     largest: list[int] = sorted(order[:LISTED].tolist())
     return largest
 
 
 def _shortened(text: str) -> str:
-    """A plan's text with its middle left out where it is very long: the ends of a route say most."""
+    """Return a plan's text with its middle left out where it is very long: the ends of a route say most."""
     if len(text) <= LONG:
         return text
     mark = " → " if " → " in text else ", "
@@ -425,7 +425,7 @@ SAME = 1e-9
 
 
 def forecast_of(explanation: Explanation) -> ForecastEntry | None:
-    """The forecasts of an explanation; None where the policy makes none."""
+    """Return the forecasts of an explanation; None where the policy makes none."""
     found = explanation.forecast
     if found is None:
         return None
@@ -443,7 +443,7 @@ def forecast_of(explanation: Explanation) -> ForecastEntry | None:
 
 
 def forecast_in_words(report: Report) -> str:
-    """What is forecast as it is and in the changed context, or only the former where there is no other."""
+    """Return what is forecast as it is and in the changed context, or only the former where there is no other."""
     found = report.forecast
     if found is None:
         return ""
@@ -475,14 +475,14 @@ def _sentence(heading: str, parts: list[str]) -> str:
 
 
 def warns(quality: QualityEntry | None) -> bool:
-    """Whether the policy is not known to be better than rules that need no model."""
+    """Return whether the policy is not known to be better than rules that need no model."""
     if quality is None:
         return False
     return quality.verdict != "better" or (quality.simple is not None and quality.simple.verdict == "worse")
 
 
 def quality_in_words(quality: QualityEntry, risk: str, unit: str = "", named: str = "The policy") -> str:
-    """What its decisions cost on rows that it has not seen, and a warning where simple rules do as well.
+    """Return what its decisions cost on rows that it has not seen, and a warning where simple rules do as well.
 
     Parameters
     ----------
@@ -519,7 +519,7 @@ def quality_in_words(quality: QualityEntry, risk: str, unit: str = "", named: st
 
 
 def _worth(quality: QualityEntry, named: str) -> str:
-    """What the policy saves against the sample average, or that it does not."""
+    """Return what the policy saves against the sample average, or that it does not."""
     if quality.verdict == "unclear":
         return (
             f"Warning: it is not clear that {named[:1].lower() + named[1:]} beats the sample average; what it says of "
@@ -540,7 +540,7 @@ VALUES_DRAWN = 12
 
 
 def ranges_of(report: Report) -> list[ShownRange]:
-    """The conditions of the report's rule, in the order of the sentence; none where it is not worth telling.
+    """Return the conditions of the report's rule, in the order of the sentence; none where it is not worth telling.
 
     A document that was written before conditions knew their room has nothing to draw.
     """
@@ -558,7 +558,7 @@ def _range(report: Report, condition: RegionCondition) -> ShownRange | None:
 
 
 def _line(report: Report, condition: RegionCondition, room: list[float]) -> ShownRange:
-    """A part of a line that reaches from one end of the room to the other, and at least to both contexts."""
+    """Return a part of a line that reaches from one end of the room to the other, and at least to both contexts."""
     was, found = condition.was, condition.found
     marks = [float(one) for one in (was, found) if _is_number(one)]
     low, high = min(*room, *marks), max(*room, *marks)
@@ -580,7 +580,7 @@ def _line(report: Report, condition: RegionCondition, room: list[float]) -> Show
 
 
 def _values(report: Report, condition: RegionCondition) -> ShownRange:
-    """The values of a category or switch, in their order; of many, those that matter and the first others."""
+    """Return the values of a category or switch, in their order; of many, those that matter and the first others."""
     kind, unit = report.kinds.get(condition.feature, ""), report.units.get(condition.feature, "")
     allowed = condition.values or []
     every = [

@@ -18,7 +18,7 @@ from whence.forecasts.explainer import Ensemble, limits_of
 from whence.questions.comparison import Comparison
 from whence.questions.menu import Front, Menu
 from whence.questions.reasons import Reasons
-from whence.questions.result import Told
+from whence.questions.result import Result
 from whence.report.forecast_pages import certificate, shown_changes
 from whence.report.words import changes_in_words
 from whence.web import wire as models
@@ -171,7 +171,7 @@ def _shown(request: Request, job: Job, status: int = 200, headers: dict[str, str
 
 
 #: What the answer to each of these questions is.
-QUESTIONS: Mapping[str, type[Told | Crossing]] = {
+QUESTIONS: Mapping[str, type[Result | Crossing]] = {
     "front": Front,
     "menu": Menu,
     "reasons": Reasons,
@@ -184,7 +184,7 @@ SHOWN = 12
 HELD = ("answers", "needed")
 
 
-def answer_of(scene: Scene, asked: Asked, on_progress: Callable[..., bool]) -> Told | Crossing:
+def answer_of(scene: Scene, asked: Asked, on_progress: Callable[..., bool]) -> Result | Crossing:
     """What the policy says to a question other than `explain`."""
     policy = scene.policy
     if asked.question == "forecast":
@@ -192,7 +192,7 @@ def answer_of(scene: Scene, asked: Asked, on_progress: Callable[..., bool]) -> T
     if asked.question == "compare":
         before, after = scene.row_of(asked.more["before"]), scene.row_of(asked.context)
         return policy.compare(before, after, time_limit=asked.time_limit, on_progress=on_progress)
-    answer: Told = put(getattr(policy, asked.question), scene, asked, on_progress=on_progress, **asked.more)
+    answer: Result = put(getattr(policy, asked.question), scene, asked, on_progress=on_progress, **asked.more)
     return answer
 
 
@@ -214,14 +214,14 @@ def put(ask: Callable[..., Any], scene: Scene, asked: Asked, **more: Any) -> Any
     )
 
 
-def answered(scene: Scene, found: Told | Crossing, stopped: bool) -> Answered:
+def answered(scene: Scene, found: Result | Crossing, stopped: bool) -> Answered:
     """The answer for the page, and the whole of it as data."""
     result = shown_forecast(scene, found) if isinstance(found, Crossing) else _page_entry(scene, found)
     data = zlib.compress(str(found.to_json()).encode())
     return Answered(stopped=stopped, result=packed_result(result), data=data)
 
 
-def _page_entry(scene: Scene, found: Told) -> models.Found:
+def _page_entry(scene: Scene, found: Result) -> models.Found:
     """An answer with the first of its explanations."""
     held = _held(found)
     return models.Found(
@@ -232,7 +232,7 @@ def _page_entry(scene: Scene, found: Told) -> models.Found:
     )
 
 
-def _held(found: Told) -> list[tuple[str, Explanation]]:
+def _held(found: Result) -> list[tuple[str, Explanation]]:
     """The explanations of an answer, each with what it is the answer for."""
     if isinstance(found, Reasons):
         return list(found.needed.items())

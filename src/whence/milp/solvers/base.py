@@ -33,7 +33,7 @@ class SolverSettings:
     mip_gap: float = 0.0
     threads: int | None = None
     log: bool = False
-    #: Told nodes, best value and bound; returns False to stop.
+    #: Result nodes, best value and bound; returns False to stop.
     on_progress: Callable[[int, float, float], bool] | None = None
 
     def limits(self, seconds: str, nodes: str, threads: str = "") -> dict[str, Any]:
