@@ -39,17 +39,13 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from tests import predictors
+from tests.agreement.families import FAMILIES
 from tests.agreement.generator import CLAIMS, OPTIONS, PREDICTORS, draw
 from tests.agreement.reference import TooMany
 from tests.agreement.reference import disagreement as drawn_disagreement
 from tests.agreement.test_agreement import PAIRS, REFUSED, UNKNOWN
 from tests.cases import Case
 from tests.changing import disagreement_about_sets, several_case
-from tests.circle_reference import circle_disagreement
-from tests.forecast_cases import disagreement as forecasts_disagreement
-from tests.kernel_soaking import kernel_disagreement
-from tests.metric_soaking import metric_case, metric_disagreement
-from tests.nearness_soaking import nearness_disagreement
 from tests.set_soaking import set_case, set_disagreement
 from tests.soaking import decision_case, disagreement, forest_case, neighbour_case
 from tests.sure_soaking import KAPPAS, sure_disagreement
@@ -61,14 +57,9 @@ MAKERS: dict[str, Callable[[int], Case]] = {
     "decision": decision_case,
 }
 #: Questions that are known by their seed alone, and what is wrong with their answers.
-JUDGES: dict[str, Callable[[int], str]] = {
-    "sets": lambda seed: set_disagreement(set_case(seed)),
-    "sure": lambda seed: sure_disagreement(set_case(seed), KAPPAS[seed % len(KAPPAS)], every=seed % 2),
-    "forecasts": forecasts_disagreement,
-    "metrics": lambda seed: metric_disagreement(*metric_case(seed)),
-    "circles": circle_disagreement,
-    "nearness": nearness_disagreement,
-    "kernels": kernel_disagreement,
+JUDGES: dict[str, Callable[[int], str | None]] = {
+    **{name: family.wrong for name, family in FAMILIES.items() if name not in MAKERS and " " not in name},
+    "sure": lambda seed: sure_disagreement(set_case(seed), KAPPAS[seed % len(KAPPAS)], every=bool(seed % 2)),
 }
 #: Models of other libraries.
 ADAPTERS = [*predictors.LIBRARIES, "econml"]

@@ -25,7 +25,7 @@ import sys
 import tempfile
 import time
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -99,19 +99,18 @@ class Change:
 
 
 @contextmanager
-def copied() -> Iterator[Path]:
+def copied(folder: str, name: str) -> Iterator[Path]:
     """Make a copy of the last commit, with the core as it was built here, and remove it in the end."""
-    with tempfile.TemporaryDirectory(prefix="whence-mutate-") as folder:
-        tree = Path(folder) / "tree"
-        git = ["git", "-C", str(ROOT), "worktree"]
-        subprocess.run([*git, "add", "--quiet", "--detach", str(tree), "HEAD"], check=True)
-        try:
-            for core in (ROOT / "src" / "whence").glob("_core.*"):
-                if core.suffix != ".pyi":
-                    shutil.copy(core, tree / "src" / "whence" / core.name)
-            yield tree
-        finally:
-            subprocess.run([*git, "remove", "--force", str(tree)], check=True)
+    tree = Path(folder) / name
+    git = ["git", "-C", str(ROOT), "worktree"]
+    subprocess.run([*git, "add", "--quiet", "--detach", str(tree), "HEAD"], check=True)
+    try:
+        for core in (ROOT / "src" / "whence").glob("_core.*"):
+            if core.suffix != ".pyi":
+                shutil.copy(core, tree / "src" / "whence" / core.name)
+        yield tree
+    finally:
+        subprocess.run([*git, "remove", "--force", str(tree)], check=True)
 
 
 def lines_of_python(text: str) -> Iterator[int]:
@@ -171,8 +170,8 @@ def drawn(tree: Path, seed: int) -> list[Change]:
     return changes
 
 
-def noticed(tree: Path, tests: tuple[str, ...], long: bool, workers: int) -> str:
-    """Return which test notices a change first; nothing where none does."""
+def noticed(tree: Path, tests: tuple[str, ...], long: bool, workers: int, without: Collection[str] = ()) -> str:
+    """Return which test notices a change first, `without` some of them; nothing where none does."""
     environment = {**os.environ, "MPLBACKEND": "Agg", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     environment["PYTHONPATH"] = str(tree / "src")
     day = environment.pop("WHENCE_TEST_DAY", "20410")
@@ -184,16 +183,28 @@ def noticed(tree: Path, tests: tuple[str, ...], long: bool, workers: int) -> str
     if built is None or built.returncode:
         return "it does not even start"
     for folder in tests:
-        if not (tree / folder).exists():
+        if not (tree / folder.partition("::")[0]).exists():
             continue
         command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", str(workers), "--dist", "loadfile"]
-        run = _run(tree, [*command, "-p", "no:cacheprovider", *chosen, folder], environment)
+        left_out = [f"--deselect={one}" for one in without]
+        run = _run(tree, [*command, "-p", "no:cacheprovider", *chosen, *left_out, folder], environment)
         if run is None:
             return f"{folder} does not end"
         if run.returncode not in (0, 5):
             failed = re.search(r"^(?:FAILED|ERROR) (\S+)", run.stdout, re.MULTILINE)
             return failed.group(1) if failed else f"{folder} ends with {run.returncode}"
     return ""
+
+
+def noticed_soundly(tree: Path, plain: Path, change: Change, long: bool, workers: int, judged: dict[str, bool]) -> str:
+    """Return which test notices a change first that passes without it; `judged` holds what is known of tests."""
+    while True:
+        without = [one for one, passes in judged.items() if not passes]
+        by = noticed(tree, change.tests, long, workers, without)
+        if "::" in by and by not in judged:
+            judged[by] = not noticed(plain, (by,), long, 1)
+        if judged.get(by, True):
+            return by
 
 
 def _run(tree: Path, command: list[str], environment: dict[str, str]) -> subprocess.CompletedProcess[str] | None:
@@ -237,18 +248,28 @@ def main() -> int:
         return 0
     if subprocess.run(["git", "status", "--porcelain", "-uno"], cwd=ROOT, capture_output=True, check=True).stdout:
         raise SystemExit("mutate: commit your changes first; what is changed is a copy of the last commit")
+    # What is copied must be the core of these sources: an editable install builds it before it is imported.
+    subprocess.run([sys.executable, "-c", "import whence._core"], cwd=ROOT, check=True)
     gaps = 0
-    with copied() as tree:
+    judged: dict[str, bool] = {}
+    with (
+        tempfile.TemporaryDirectory(prefix="whence-mutate-") as folder,
+        copied(folder, "changed") as tree,
+        copied(folder, "plain") as plain,
+    ):
         for number, change in changes:
             began = time.monotonic()
             with change.made(tree):
-                by = noticed(tree, change.tests, False, given.workers)
-                late = noticed(tree, change.tests, True, given.workers) if given.long and not by else ""
+                by = noticed_soundly(tree, plain, change, False, given.workers, judged)
+                ask = given.long and not by
+                late = noticed_soundly(tree, plain, change, True, given.workers, judged) if ask else ""
             verdict = (
                 f"noticed by {by}" if by else f"noticed in the long run only, by {late}" if late else "not noticed"
             )
             gaps += not by and (bool(late) or not given.long)
             print(f"{number:3}  {change}\n     {verdict} ({time.monotonic() - began:.0f} s)", flush=True)
+    if failing := [one for one, passes in judged.items() if not passes]:
+        print("mutate: fails without any change, and was left out:", *failing)
     print(f"mutate: {len(changes)} changes, {gaps} {'gaps in the short run' if given.long else 'not noticed'}")
     return int(gaps > 0)
 

@@ -14,49 +14,10 @@ import pytest
 from sklearn.ensemble import GradientBoostingRegressor, RandomForestRegressor
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import KFold, cross_val_predict
-from tests.blocks import seeds
-from tests.forecast_cases import Unclear, judged, line_case, nearest_on_lines, tree_case
-from tests.predictors import LIBRARIES, brute_force, differing
 from tests.timing import at_most
 
 import whence as wh
 from whence.errors import InputError, InputTypeError, NotFittedError
-
-
-@pytest.mark.parametrize("library", LIBRARIES)
-def test_trees_agree_with_brute_force(library: str) -> None:
-    """Orders of one and two products and linear costs, both kinds, margins, restrictions and missing numbers."""
-    looked = 0
-    for seed in (drawn := seeds(6, 20)):
-        asked = tree_case(library, seed)
-        try:
-            wanted = brute_force(asked, judged)
-        except Unclear:
-            continue
-        if wanted is None:
-            continue
-        why = asked.explained()
-        assert differing(asked, wanted, why) == "", f"tree_case({library!r}, {seed})"
-        looked += 1
-    assert looked >= len(drawn) // 3
-
-
-def test_lines_agree_with_linear_programs() -> None:
-    """Forecasts that are lines, with steps and switches: the answer is the best of all linear programs."""
-    looked = 0
-    for seed in (drawn := seeds(40, 80)):
-        asked = line_case(seed)
-        try:
-            wanted = nearest_on_lines(asked)
-        except Unclear:
-            continue
-        if wanted is None:
-            continue
-        why = asked.explained()
-        assert why.status in ("optimal", "none", "already"), f"line_case({seed})"
-        assert why.distance == pytest.approx(wanted, abs=2e-6), f"line_case({seed})"
-        looked += 1
-    assert looked >= len(drawn) // 8
 
 
 def days(n: int = 120, outcomes: int = 1) -> tuple[pd.DataFrame, pd.DataFrame]:

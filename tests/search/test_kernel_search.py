@@ -7,22 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.asking import searching
-from tests.blocks import seeds
 from tests.cases import OneOf
-from tests.kernel_soaking import kernel_disagreement
 from tests.timing import at_most
 
 from whence.errors import InputError, WhenceError
 from whence.policy import Policy
 from whence.risk import CVaR
 from whence.weights import KernelWeights
-
-
-@pytest.mark.parametrize("block", seeds(2, 5))
-def test_agrees_with_a_fine_grid(block: int) -> None:
-    """300 questions: what is found holds, no context of the grid is nearer than the bound, and the gap is kept."""
-    for seed in range(60 * block, 60 * (block + 1)):
-        assert kernel_disagreement(seed) == "", f"kernel_case({seed})"
 
 
 def _policy(kernel: str = "gaussian", scaled: bool = True, width: float = 0.2, n: int = 200, d: int = 3) -> Policy:

@@ -7,18 +7,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from tests.blocks import seeds
 from tests.cases import OneOf
 from tests.circle_reference import circle_disagreement, round_gap
 
 import whence as wh
-
-
-@pytest.mark.parametrize("block", seeds(1, 3))
-def test_agrees_with_every_vertex(block: int) -> None:
-    """300 questions about numbers that go round: the answers are those of the best vertex."""
-    for seed in range(100 * block, 100 * (block + 1)):
-        assert circle_disagreement(seed) == "", f"circle_case({seed})"
 
 
 def test_the_integer_program_agrees_with_every_vertex() -> None:

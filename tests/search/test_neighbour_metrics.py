@@ -11,7 +11,7 @@ from tests.blocks import seeds
 from tests.cases import OneOf
 from tests.knn_reference import judge
 from tests.metric_reference import measured, nearest_by_lines
-from tests.metric_soaking import any_matrix, metric_case, metric_disagreement
+from tests.metric_soaking import any_matrix
 from tests.search.test_neighbour_search import random_case
 
 from whence.engines import engine_named
@@ -59,16 +59,6 @@ def test_agrees_with_every_vertex(block: int) -> None:
 def test_the_integer_program_agrees_with_every_vertex(seed: int) -> None:
     """So it is for the integer program, which shares no code with the search."""
     _agrees(*_asked(seed), engine="milp")
-
-
-# ---- through the policy, with data as people have it -----------------------------------------------------------------
-
-
-@pytest.mark.parametrize("block", seeds(1, 4))
-def test_policies_agree_with_brute_force(block: int) -> None:
-    """120 questions over metrics, own units of any size, models given fitted, ties, restrictions and far contexts."""
-    for seed in range(30 * block, 30 * (block + 1)):
-        assert metric_disagreement(*metric_case(seed)) == "", f"metric_case({seed})"
 
 
 def test_many_observations_are_proved_quickly() -> None:

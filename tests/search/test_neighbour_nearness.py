@@ -7,21 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
-from tests.blocks import seeds
 from tests.cases import OneOf
-from tests.nearness_soaking import nearness_disagreement
 
 import whence as wh
 from whence.errors import WhenceError
 from whence.risk import CVaR
 from whence.weights import KNNWeights
-
-
-@pytest.mark.parametrize("block", seeds(1, 3))
-def test_agrees_with_a_fine_grid(block: int) -> None:
-    """300 questions: what is found holds, no context of the grid is nearer than the bound, and the gap is kept."""
-    for seed in range(100 * block, 100 * (block + 1)):
-        assert nearness_disagreement(seed) == "", f"nearness_case({seed})"
 
 
 def _history(n: int = 200, d: int = 3) -> tuple[np.ndarray, np.ndarray]:

@@ -17,13 +17,6 @@ from tests.timing import at_most
 import whence as wh
 
 
-@pytest.mark.parametrize("block", seeds(5, 20))
-def test_sets_agree_with_brute_force(block: int) -> None:
-    """1,000 questions about sets, both kinds, all risks and every family, are answered as by brute force."""
-    for seed in range(50 * block, 50 * (block + 1)):
-        assert set_disagreement(set_case(seed)) == "", f"set_case({seed})"
-
-
 def test_a_context_on_the_edge_of_its_cell() -> None:
     """Two numbers have one coordinate, and a threshold of the model lies between: the right one is handed out."""
     assert set_disagreement(set_case(54571, "rule")) == ""

@@ -12,7 +12,6 @@ from sklearn.base import clone
 from tests.cases import OneOf
 from tests.forests import paper_forest
 from tests.project.samples import PROJECT, write_project
-from tests.soaking import decision_case, disagreement
 
 import whence as wh
 from whence.errors import InputError, InputTypeError
@@ -52,18 +51,6 @@ def test_any_problem_and_risk_grows_a_forest(name: str, risk: Risk) -> None:
     assert np.array_equal(pickle.loads(pickle.dumps(forest)).weights(X[:9]), weights)
     other = wh.DecisionForest(problem, risk, n_trees=6, random_state=4, plans=20).fit(X, Y)
     assert not np.array_equal(other.weights(X[:9]), weights)
-
-
-def test_nearest_explanations_agree_with_brute_force() -> None:
-    """Random questions over awkward data, honest forests among them, are answered as by looking at every cell."""
-    for seed in range(60):
-        assert disagreement(decision_case(seed)) == "", f"decision_case({seed})"
-
-
-def test_the_integer_program_agrees_with_brute_force() -> None:
-    """A second judge that shares no search gives the same answers."""
-    for seed in range(6):
-        assert disagreement(decision_case(seed), engine="milp") == "", f"decision_case({seed})"
 
 
 def test_what_is_missing_goes_where_it_costs_less() -> None:
