@@ -20,7 +20,7 @@ from tests.blocks import seeds
 
 import whence as wh
 from whence.errors import InputError, InputTypeError
-from whence.models.pipelines import PipedTrees
+from whence.models.lines import PipedTrees
 
 KINDS = ["plain", "scaled", "logistic", "poisson", "margin", "classes", "outputs"]
 UNITS = [(1.0, 0.0), (1.0, 5.0), (1e-9, 0.0), (1e9, 0.0), (86400.0, 1.7e9)]

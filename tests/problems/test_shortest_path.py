@@ -16,7 +16,7 @@ from tests.blocks import seeds
 
 from whence.errors import InputError, InputTypeError
 from whence.problems import shortest_path
-from whence.problems._routes import RouteNetwork
+from whence.problems.routes import RouteNetwork
 from whence.problems.shortest_path import ShortestPath, safest_route
 from whence.risk import CVaR, Expectation
 

@@ -17,7 +17,7 @@ import pytest
 import whence as wh
 from whence.errors import InputError
 from whence.explain.explanation import Costs
-from whence.problems.plan_forms import positions
+from whence.problems.plan_text import positions
 from whence.report.html import fragment, write
 from whence.report.observations import most_moved, moved_share
 

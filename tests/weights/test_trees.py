@@ -11,8 +11,7 @@ from sklearn.ensemble import ExtraTreesRegressor
 from tests.forests import paper_forest
 
 import whence as wh
-from whence.models.tree_arrays import Place, RawTree, laid
-from whence.weights.trees import turning_points
+from whence.models.tree_arrays import Place, RawTree, laid, single_turns
 
 
 @pytest.mark.parametrize("frozen", [False, True])
@@ -54,12 +53,12 @@ def test_contexts_turn_half_way_between_two_float32() -> None:
     rng = np.random.default_rng(4)
     numbers = np.concatenate([rng.normal(size=300), 1.7e9 + 1e5 * rng.random(300), 1e-9 * rng.normal(size=300), [0.0]])
     thresholds = np.concatenate([numbers, numbers.astype(np.float32).astype(np.float64)])
-    last, first = turning_points(thresholds)
+    last, first = single_turns(thresholds)
     assert (last.astype(np.float32) <= thresholds).all()
     assert (first.astype(np.float32) > thresholds).all()
     assert (np.nextafter(last, np.inf) == first).all()
     odd = np.float32(0.5) + np.float32(2.0**-24)
-    assert turning_points(np.array([float(odd)]))[1][0] == 0.5 + 3 * 2.0**-25
+    assert single_turns(np.array([float(odd)]))[1][0] == 0.5 + 3 * 2.0**-25
 
 
 def test_thresholds_between_neighbouring_single_numbers_are_one() -> None:

@@ -3,10 +3,9 @@
 from whence.features.columns import Unknown
 from whence.features.cyclic import Cyclic
 from whence.features.dates import Date
-from whence.features.derived import Derived
 from whence.features.kinds import Binary, Categorical, Continuous, Discrete, Feature
 from whence.features.ordered import Ordered
-from whence.features.relations import Observed, observed
+from whence.features.relations import Derived, Observed, observed
 from whence.features.schema import Schema
 
 __all__ = [

@@ -215,7 +215,7 @@ class Coordinates:
         return np.hstack([column.raw(table, unknown) for column in self._columns.values()])
 
     def levels_row(self, row: pd.Series, unknown: Unknown = "error") -> Floats:
-        """The same for one context."""
+        """Return the numbers, and 0/1 per level of a category, of one context."""
         return self._raw_row(row.tolist(), unknown)
 
     def _check_numeric(self) -> None:

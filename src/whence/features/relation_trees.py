@@ -404,7 +404,7 @@ def conjuncts(formula: Formula) -> Iterator[Formula]:
 
 
 def _inward(formula: Formula) -> Formula:
-    """The same without an opposite of anything joined."""
+    """Return a formula in which nothing that is joined is negated as a whole."""
     if not isinstance(formula, Opposite):
         return formula
     inner = formula.of

@@ -20,13 +20,12 @@ from whence.features.columns import CategoryColumn, Column
 from whence.features.coordinates import Coordinates
 from whence.features.cyclic import Cyclic, CyclicColumn, fitted_cycle
 from whence.features.dates import Date, DateColumn, fitted_date, parts_of
-from whence.features.derived import Derived
 from whence.features.inference import inferred, proposed_relations, suggested_cycles
 from whence.features.kinds import Categorical, Feature
 from whence.features.number_column import NumberColumn, fitted_column
 from whence.features.ordered import Ordered, OrderedColumn, fitted_order
 from whence.features.relation_trees import Recent, Relations
-from whence.features.relations import Observed, bound_relations, check_complete, relation_texts
+from whence.features.relations import Derived, Observed, bound_relations, check_complete, relation_texts
 from whence.features.space import Room, Space
 from whence.util.aliases import Floats
 from whence.util.frames import as_table

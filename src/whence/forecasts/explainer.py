@@ -15,8 +15,7 @@ from whence.forecasts.crossing import Crossing, CrossingRequest, explain
 from whence.forecasts.sources import AskedForecast, AskedLine, AskedTrees, LineOfPolicy, Sums
 from whence.models import FittedTrees, read
 from whence.models.base import Link
-from whence.models.lines import FittedLine
-from whence.models.pipelines import PipedTrees
+from whence.models.lines import FittedLine, PipedTrees
 from whence.models.tree_arrays import Layout, check_names, check_width
 from whence.question import Answer, Progress, Question
 from whence.util.aliases import Floats

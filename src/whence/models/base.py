@@ -115,7 +115,7 @@ class FittedTrees(ABC):
 
     @abstractmethod
     def predicted(self, X: Floats, label: Any = None) -> Floats:
-        """The same by the model itself, for every row."""
+        """Return that number for every row by the model itself."""
 
     def table(self, X: Floats) -> Any:
         """Rows as the model takes them: an array, or a table where it knows names or categories."""

@@ -99,13 +99,13 @@ class ReadForestWeights(ForestWeights):
     def view(
         cls, fitted: Any, found: FittedTrees, forest: TreeWeights, counted: NDArray[np.bool_] | None = None
     ) -> ReadForestWeights:
-        """The same past observations in the leaves of a forest's trees as they were read."""
+        """Return the past observations in the leaves of a forest's trees as they were read."""
         view = cls.made(fitted, found, counted)
         view._layout = Layout.plain(forest.n_features_in_)
         return view.fit(forest.inputs_, np.zeros((forest.n_samples_, 1)), forest.counts)
 
     def lacking(self, columns: frozenset[int]) -> ReadForestWeights:
-        """The same trees, in which splits on missing columns are decided."""
+        """Return the trees in which splits on missing columns are decided."""
         if not columns:
             return self
         if columns not in self._views:
@@ -241,7 +241,7 @@ class ReadMembers(LeafMembers):
             self.first[t][leaf], self.size[t][leaf] = first[tree.leaf[leaf]], size[tree.leaf[leaf]]
 
     def laid_anew(self, trees: Sequence[ArrayTree]) -> ReadMembers:
-        """The same samples with another layout of the same trees."""
+        """Return the samples with another layout of the same trees."""
         found = copy.copy(self)
         # Grids are kept by the order of the samples: another layout has a grid of its own.
         found.order = self.order.copy()

@@ -172,7 +172,7 @@ class ArrayTree:
 
 
 def double_turns(thresholds: Floats) -> tuple[Floats, Floats]:
-    """The same where numbers are compared as float64."""
+    """Return the last number before each threshold and the first beyond it, compared as float64."""
     return thresholds, np.nextafter(thresholds, np.inf)
 
 
@@ -185,7 +185,9 @@ def _single_below(thresholds: Floats) -> NDArray[np.float32]:
 
 
 def single_turns(thresholds: Floats) -> tuple[Floats, Floats]:
-    """The same where the nearest float32 is compared (the even one of a tie): half-way to the next float32.
+    """Return the last number before each threshold and the first beyond it, compared as the nearest float32.
+
+    Of a tie the even one is nearest, so that a context turns half-way to the next float32.
 
     Examples
     --------

@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from whence.errors import InputError, argument_error, parameter_error
-from whence.problems.plan_forms import PlanEditor, QuantityLimits, ShownPlans, check_feasible, finite_quantity
+from whence.problems.plan_text import PlanEditor, QuantityLimits, ShownPlans, check_feasible, finite_quantity
 from whence.risk import Risk
 from whence.util.aliases import Floats
 from whence.util.json import quoted, some, to_plain

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from whence.problems.linear import Polytope
-    from whence.problems.plan_forms import PlanEditor, QuantityLimits, ShownPlans
+    from whence.problems.plan_text import PlanEditor, QuantityLimits, ShownPlans
 
 __all__ = ["AllowedPlans", "AnyPlan", "ListedPlans", "PlanSet", "only", "set_from_plain"]
 
@@ -54,7 +54,7 @@ class PlanSet(DecisionProblem):
         return None
 
     def named(self, outcomes: Sequence[str]) -> PlanSet:
-        """The same set for a policy whose outcomes have these names, after which parts may be named."""
+        """Return the set for a policy whose outcomes have these names, after which parts may be named."""
         return self
 
     @abstractmethod

@@ -110,7 +110,7 @@ class QuantitySet(PlanSet, Quantities):
             self._check_feasible()
 
     def named(self, outcomes: Sequence[str]) -> QuantitySet:
-        """The same set, its parts found among these names too."""
+        """Return the set, its parts found among these names too."""
         return QuantitySet(self.problem, self.limits, self.rows, outcomes)
 
     def with_rows(self, A_ub: Any, b_ub: Any) -> QuantitySet:

@@ -12,9 +12,9 @@ import numpy as np
 from scipy import sparse
 
 from whence.errors import InputError, SolverError
-from whence.problems._routes import NodeNames
 from whence.problems.base import Routes
 from whence.problems.plan_sets import PlanSet
+from whence.problems.routes import NodeNames
 from whence.risk import Risk, known_tail
 from whence.util.aliases import Floats
 from whence.util.json import quoted, some, to_plain
@@ -352,7 +352,7 @@ def _node(problem: ShortestPath, item: Any) -> tuple[Any, str, list[int]] | None
 
 
 def _edge(problem: ShortestPath, item: Any) -> tuple[Any, str, list[int]] | None:
-    from whence.problems._routes import stops
+    from whence.problems.routes import stops
 
     ends = stops(item) if isinstance(item, str) else item
     if not isinstance(ends, list | tuple) or len(ends) != 2:

@@ -15,11 +15,11 @@ from sklearn.base import BaseEstimator
 from whence._core import RouteCosts
 from whence.checks import whole
 from whence.errors import InputError
-from whence.problems._routes import RouteNetwork, read_route, route_from_plain, stops
 from whence.problems.base import DecisionProblem, Routes, check_outcomes, check_samples, cost_unit_of
 from whence.problems.linear import Polytope
-from whence.problems.plan_forms import PlanEditor, ShownPlans, check_feasible, network_editor, route_map
+from whence.problems.plan_text import PlanEditor, ShownPlans, check_feasible, network_editor, route_map
 from whence.problems.route_sets import RouteSet, restricted
+from whence.problems.routes import RouteNetwork, read_route, route_from_plain, stops
 from whence.risk import Risk, known_tail, tail_flow
 from whence.util.aliases import Floats
 from whence.util.json import to_plain

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from msgspec import structs, to_builtins
 
-from whence.problems.plan_forms import ShownPlans
+from whence.problems.plan_text import ShownPlans
 from whence.report.document import (
     NOT_ASKED,
     SCHEMA,

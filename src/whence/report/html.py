@@ -14,7 +14,7 @@ from jinja2 import Environment, PackageLoader
 from markupsafe import Markup
 from msgspec import structs
 
-from whence.problems.plan_forms import Point
+from whence.problems.plan_text import Point
 from whence.report.build import document_of
 from whence.report.document import Map, Panel, Plans, Report, Shown, ShownRange, ShownValue, Spread, WorldsEntry
 from whence.report.numbers import plain, share, with_unit

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from whence.problems.plan_forms import Point, RouteMap
+from whence.problems.plan_text import Point, RouteMap
 from whence.report.document import Map, Plans, tupled
 from whence.util.json import to_plain
 

@@ -19,13 +19,13 @@ from sklearn.ensemble import IsolationForest
 from whence import _core
 from whence.features.relation_trees import Relations, RelationTree
 from whence.features.space import Few, Space
+from whence.models.tree_arrays import single_turns
 from whence.question import Limits, Question
 from whence.search.grid import KeptGrid
 from whence.util.aliases import Floats
 from whence.util.linear_program import OutOfTime
 from whence.weights import InputMap, TreeWeights
 from whence.weights.plausibility import Isolation
-from whence.weights.trees import turning_points
 
 __all__ = [
     "Family",
@@ -324,7 +324,7 @@ class Family:
 
     def sides(self, keys: Floats) -> tuple[Floats, Floats]:
         """The last coordinate left of each threshold, and the first to its right."""
-        return turning_points(keys) if self.rounded else (keys, np.nextafter(keys, np.inf))
+        return single_turns(keys) if self.rounded else (keys, np.nextafter(keys, np.inf))
 
 
 def isolation_family(trees: Sequence[Any], features: Sequence[Any], inputs: InputMap) -> Family:

@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 from whence import _core
 from whence.features.relation_trees import Relations
 from whence.features.space import Space, settled
-from whence.models.tree_arrays import ArrayTree
+from whence.models.tree_arrays import ArrayTree, single_turns
 from whence.question import Question
 from whence.util.aliases import Floats
 from whence.weights import InputMap, TreeWeights
-from whence.weights.trees import LeafMembers, shares_of, turning_points
+from whence.weights.trees import LeafMembers, shares_of
 
 __all__ = [
     "KeptGrid",
@@ -191,7 +191,7 @@ def _build(members: LeafMembers, inputs: InputMap, group: NDArray[np.int64], ste
             grid, face_start, told, below, beyond, members.order, begin, many, None, regular, thresholds, last,
             members.mass,
         )  # fmt: skip
-    below, beyond = inputs.sides(place, *turning_points(cuts.astype(np.float64)))
+    below, beyond = inputs.sides(place, *single_turns(cuts.astype(np.float64)))
     order, mass = members.order, members.mass
     return KeptGrid(grid, face_start, told, below, beyond, order, begin, many, None, regular, mass=mass)
 

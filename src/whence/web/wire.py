@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictStr
 
-from whence.problems.plan_forms import PlanEditor
+from whence.problems.plan_text import PlanEditor
 from whence.question import Progress
 
 #: Beyond this size numbers are typing errors, and their squares would overflow.

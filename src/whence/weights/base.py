@@ -18,7 +18,7 @@ from whence.util.aliases import Floats
 if TYPE_CHECKING:
     from whence.weights.plausibility import UsuallyNear
 
-__all__ = ["Box", "Capabilities", "InputMap", "SeenColumn", "Weights", "as_mass", "as_matrix"]
+__all__ = ["Box", "Capabilities", "InputMap", "SeenColumn", "Weights", "as_mass", "as_matrix", "check_order"]
 
 #: Weights computed at once in a batch of contexts (rows times samples): what bounds its memory.
 BATCH = 2_000_000
@@ -58,11 +58,7 @@ class InputMap:
         `column` is that of the estimator, one for all turns or one for each.
         """
         scale, offset = self.scale[column], self.offset[column]
-        below, beyond = (last - offset) / scale, (first - offset) / scale
-        # Both inputs may have one coordinate; then its neighbours are clear of the turn.
-        one = below >= beyond
-        apart = np.nextafter(beyond, -np.inf), np.nextafter(below, np.inf)
-        below, beyond = np.where(one, apart[0], below), np.where(one, apart[1], beyond)
+        below, beyond = self.turns(column, last, first)
         for _ in range(ROUNDINGS):
             below = np.where(below * scale + offset > last, np.nextafter(below, -np.inf), below)
             beyond = np.where(beyond * scale + offset < first, np.nextafter(beyond, np.inf), beyond)
@@ -322,6 +318,16 @@ def as_matrix(X: ArrayLike, dtype: DTypeLike, columns: int | None = None, missin
             )
         raise InputError("'X' must be finite. Got NaN or infinity.", parameter="X")
     return matrix
+
+
+def check_order(seen: Sequence[str] | None, names: Sequence[str], who: str) -> None:
+    """Refuse columns in another order than a fitted model has seen them: it would mistake one for another."""
+    if seen is not None and list(seen) != list(names):
+        raise InputError(
+            f"'X' must have the columns that the fitted {who} seen, in their order: "
+            f"{', '.join(map(repr, seen))}. Got {', '.join(map(repr, names))} instead.",
+            parameter="X",
+        )
 
 
 def as_mass(sample_weight: ArrayLike | None, rows: int) -> Floats | None:

@@ -180,7 +180,7 @@ class DecisionForest(TreeWeights):
         return bool(self.missing)
 
     def lacking(self, columns: frozenset[int]) -> Weights:
-        """The same forest, in which splits on missing columns are decided."""
+        """Return the forest in which splits on missing columns are decided."""
         return without(self, columns, self._as_read)
 
     def _as_read(self) -> ReadForestWeights:
@@ -358,7 +358,7 @@ class GrownTree:
 
     @property
     def to_left(self) -> Ints:
-        """The same, also where nothing may be missing."""
+        """Return whether a missing value goes to the left, 0 where nothing may be missing."""
         return np.zeros(self.node_count, dtype=np.int64) if self.missing_left is None else self.missing_left
 
     @property

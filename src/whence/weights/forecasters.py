@@ -21,7 +21,7 @@ from whence.models import FittedTrees, read
 from whence.models.base import Forecast
 from whence.models.tree_arrays import ArrayTree, Layout, Place, check_names
 from whence.util.aliases import Floats
-from whence.weights.base import SeenColumn
+from whence.weights.base import SeenColumn, check_order
 
 __all__ = [
     "Forecaster",
@@ -62,7 +62,7 @@ class Forecaster(ABC):
 
     @abstractmethod
     def said(self, X: Floats) -> Floats:
-        """The same by the models' own ``predict``."""
+        """Return the forecast of every row by the models' own ``predict``."""
 
     @abstractmethod
     def precision(self) -> Floats:
@@ -322,13 +322,7 @@ def check_seen(models: Sequence[Any], names: Sequence[str]) -> None:
         if trees is not None:
             check_names(trees, names)
             continue
-        seen = getattr(model, "feature_names_in_", None)
-        if seen is not None and list(seen) != list(names):
-            raise InputError(
-                "'X' must have the columns that the fitted model has seen, in their order: "
-                f"{', '.join(map(repr, seen))}. Got {', '.join(map(repr, names))} instead.",
-                parameter="X",
-            )
+        check_order(getattr(model, "feature_names_in_", None), names, "model has")
 
 
 def _check_outputs(found: int, wanted: int) -> None:

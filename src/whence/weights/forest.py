@@ -24,7 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 from whence.checks import FLAG, whole
 from whence.errors import InputError, InputTypeError, NotFittedError
 from whence.util.aliases import Floats
-from whence.weights.base import Capabilities, Weights, as_mass, as_matrix
+from whence.weights.base import Capabilities, Weights, as_mass, as_matrix, check_order
 from whence.weights.trees import TreeWeights, without
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class ForestWeights(TreeWeights):
         return bool(FLAG.check("missing", self.missing, "ForestWeights"))
 
     def lacking(self, columns: frozenset[int]) -> Weights:
-        """The same forest, in which splits on missing columns are decided."""
+        """Return the forest in which splits on missing columns are decided."""
         return without(self, columns, self._as_read, self._by_own_numbers)
 
     def _as_read(self) -> ReadForestWeights:
@@ -128,13 +128,7 @@ class ForestWeights(TreeWeights):
 
     def check_columns(self, names: Sequence[str]) -> None:
         """Refuse columns in an order other than the one a frozen forest has seen: it would mistake one for another."""
-        seen = getattr(self.frozen, "feature_names_in_", None)
-        if seen is not None and list(seen) != list(names):
-            raise InputError(
-                "'X' must have the columns that the fitted forest has seen, in their order: "
-                f"{', '.join(map(repr, seen))}. Got {', '.join(map(repr, names))} instead.",
-                parameter="X",
-            )
+        check_order(getattr(self.frozen, "feature_names_in_", None), names, "forest has")
 
     @classmethod
     def of(cls, fitted: Any, counted: ArrayLike | None = None) -> ForestWeights:

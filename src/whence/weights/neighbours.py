@@ -17,7 +17,7 @@ from sklearn.neighbors import NearestNeighbors
 from whence.checks import FLAG, whole
 from whence.errors import InputError, InternalError
 from whence.util.aliases import Floats
-from whence.weights.base import Box, Capabilities, InputMap, Weights, as_mass, as_matrix
+from whence.weights.base import Box, Capabilities, InputMap, Weights, as_mass, as_matrix, check_order
 from whence.weights.metrics import (
     Metric,
     check_metric,
@@ -199,13 +199,7 @@ class KNNWeights(Weights):
 
     def check_columns(self, names: Sequence[str]) -> None:
         """Refuse columns in an order other than the one a frozen model has seen: it would mistake one for another."""
-        seen = getattr(self.frozen, "feature_names_in_", None)
-        if seen is not None and list(seen) != list(names):
-            raise InputError(
-                "'X' must have the columns that the fitted neighbours have seen, in their order: "
-                f"{', '.join(map(repr, seen))}. Got {', '.join(map(repr, names))} instead.",
-                parameter="X",
-            )
+        check_order(getattr(self.frozen, "feature_names_in_", None), names, "neighbours have")
 
     def fit(self, X: ArrayLike, Y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Remember the contexts `X` (coordinates), and what they count for; `Y` is not needed."""
@@ -412,7 +406,7 @@ class KNNWeights(Weights):
         return None
 
     def _box_by_scores(self, point: Floats, row: Floats, inputs: InputMap, step: Floats) -> Box | None:
-        """The same where scores stand for squared distances: their differences are linear."""
+        """Return the box where scores stand for squared distances: their differences are linear."""
         scores = self.metric_.scores(self.points_, inputs, point.size)
         here, members = scores.at(point), self.neighbours(row)
         others = np.setdiff1d(np.arange(self.n_samples_), members)

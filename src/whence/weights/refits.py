@@ -83,7 +83,7 @@ class Refits:
         return self.of(number).at(row, self._weights.n_samples_)
 
     def weights_of(self, numbers: Sequence[int], row: Floats) -> list[Floats]:
-        """The same by several refits."""
+        """Return the weights in a context by each of several refits."""
         refits = tuple(self.of(number) for number in numbers)
         known = _DESCENTS.setdefault(self._weights, {})
         key = (self.kind, *numbers)
@@ -250,7 +250,7 @@ class Descent:
         return self._core.weights(seen) if self._mass is None else self._by_mass(seen, self._mass)
 
     def _by_mass(self, seen: NDArray[np.float32], mass: Floats) -> Floats:
-        """The same where samples do not count alike."""
+        """Return the weights by forest where samples do not count alike."""
         leaf = self._core.leaves(seen)
         size, first = self._size[leaf], self._first[leaf]
         ends = np.cumsum(size)

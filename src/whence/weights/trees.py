@@ -17,7 +17,7 @@ from whence.weights.base import Box, Capabilities, InputMap, Weights, as_mass, a
 if TYPE_CHECKING:
     from whence.models.fitted_forest import ReadForestWeights
 
-__all__ = ["LeafMembers", "Tree", "TreeWeights", "common_cell", "shares_of", "turning_points", "without"]
+__all__ = ["LeafMembers", "Tree", "TreeWeights", "common_cell", "shares_of", "without"]
 
 
 #: Samples of leaves that are held at once, at most, for the weights of several contexts.
@@ -333,25 +333,10 @@ def common_cell(trees: Iterable[tuple[Tree, InputMap, Floats]], coordinates: int
         if isinstance(tree, ArrayTree):
             below, beyond = inputs.turns(feature, *tree.turns(threshold))
         else:
-            below, beyond = inputs.sides(feature, *turning_points(threshold))
+            below, beyond = inputs.sides(feature, *single_turns(threshold))
         np.minimum.at(high, at[left], below[left])
         np.maximum.at(low, at[~left], beyond[~left])
     return low, high
-
-
-def turning_points(thresholds: Floats) -> Box:
-    """The last number that goes to the left of each threshold, and the first one that goes to the right.
-
-    Trees compare the nearest float32 (the even one of a tie), so that a context turns half-way between the last
-    float32 that is not above the threshold and the next one.
-
-    Examples
-    --------
-    >>> last, first = turning_points(np.array([0.5]))
-    >>> float(last[0]), bool(np.float32(last[0]) <= 0.5), bool(np.float32(first[0]) <= 0.5)
-    (0.5000000298023224, True, False)
-    """
-    return single_turns(thresholds)
 
 
 def without(

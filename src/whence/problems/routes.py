@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from whence.errors import InputError, InputTypeError, argument_error, parameter_error
-from whence.problems.plan_forms import finite_quantity
+from whence.problems.plan_text import finite_quantity
 from whence.util.aliases import Floats
 from whence.util.json import quoted, some
 
