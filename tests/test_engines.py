@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,17 @@ import pytest
 from tests.forests import paper_forest
 
 import whence as wh
-from whence.engines import ENGINES, PARTS, Engine, engine_named, engine_names, part_of, what_goes_with_what
+from whence.engines import (
+    CLAIMS,
+    ENGINES,
+    REFUSALS,
+    TABLE,
+    Engine,
+    engine_named,
+    engine_names,
+    part_of,
+    what_goes_with_what,
+)
 from whence.errors import InputError, InputTypeError
 from whence.question import Answer, Question
 from whence.weights.forecast_weights import ForecastLine
@@ -84,12 +95,18 @@ def test_a_subclass_is_searched_like_its_base() -> None:
     class Own(wh.KNNWeights):
         """The same under another name."""
 
-    for name in (*ENGINES, "sets"):
+    for name in (*ENGINES, "region"):
         assert part_of(Own(), name) is part_of(wh.KNNWeights(), name)
-    every = {*ENGINES, "sets", "region"}
-    assert all("search" in parts and set(parts) <= every for parts in PARTS.values())
-    for kind in ("whence.weights.trees.TreeWeights", "whence.weights.neighbours.KNNWeights"):
-        assert set(PARTS[kind]) == every
+
+
+def test_every_row_of_the_table_leads_somewhere() -> None:
+    """What the table names exists, every claim has words, and a search goes with every predictor."""
+    for (kind, claim), parts in TABLE.items():
+        assert claim in CLAIMS
+        assert "search" in parts, kind
+        for path in (":".join(kind.rsplit(".", 1)), *parts.values()):
+            module, _, name = path.partition(":")
+            assert hasattr(import_module(module), name), path
 
 
 def test_forecasts_are_called_as_the_user_does() -> None:
@@ -104,4 +121,4 @@ def test_page_of_what_goes_with_what_shows_the_table() -> None:
     table = what_goes_with_what()
     page = Path(__file__).parents[1] / "docs" / "reference" / "what-goes-with-what.md"
     assert table in page.read_text(encoding="utf-8")
-    assert len(table.splitlines()) == 2 + len(PARTS)
+    assert len(table.splitlines()) == 5 + len({kind for kind, _ in TABLE}) + len(REFUSALS)

@@ -59,7 +59,7 @@ def test_code_on_page_prints_what_it_says(
     monkeypatch.chdir(tmp_path)
     # What a page registers is gone after it.
     monkeypatch.setattr(engines, "ENGINES", dict(engines.ENGINES))
-    monkeypatch.setattr(engines, "PARTS", dict(engines.PARTS))
+    monkeypatch.setattr(engines, "TABLE", dict(engines.TABLE))
     session = doctest.DocTestParser().get_doctest(code, {"__name__": "__main__"}, page.name, str(page), 0)
     flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
     failed = doctest.DocTestRunner(optionflags=flags, verbose=False).run(session).failed

@@ -405,7 +405,7 @@ class Explanation:
         source = self._source("grown into a region")
         if self.question is None:
             raise InputError(f"An explanation without its question has no region; its status is {self.status!r}.")
-        if not has_part(source.weights, "region"):
+        if not has_part(source.weights, "region", self.question.claim):
             kind = type(source.weights).__name__
             raise InputError(f"A region needs weights made of trees or of neighbours. Got {kind} instead.")
         return region_of(self, time_limit)

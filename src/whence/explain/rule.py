@@ -153,7 +153,7 @@ def _grown(explanation: Explanation, question: Question) -> Box | None:
     source = explanation.source
     assert source is not None and explanation.context is not None  # noqa: PT018
     absolute = question.claim.kind == "absolute"
-    box: Box | None = part_of(source.weights, "region")(
+    box: Box | None = part_of(source.weights, "region", question.claim)(
         question,
         source.schema.encode_row(explanation.context),
         confidence=question.claim.confidence,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import replace
-from typing import Any, ClassVar, Protocol, cast
+from collections.abc import Callable
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import pandas as pd
 
-from whence.claims.forecasts import ForecastBetween
+from whence.engines import part_of
 from whence.errors import InternalError
 from whence.features import Schema
 from whence.models import FittedTrees
@@ -17,7 +17,7 @@ from whence.models.base import Forecast, Link
 from whence.models.lines import NEARLY, FittedLine, Line, typed_like
 from whence.models.tree_arrays import Layout
 from whence.question import Answer, Question, combine
-from whence.search.forecast_search import SummedTrees, crossing
+from whence.search.forecast_search import SummedTrees
 from whence.util.aliases import Floats
 from whence.weights.forecasters import LinearForecaster
 
@@ -67,9 +67,10 @@ class AskedForecast(ABC):
     def view(self, context: pd.Series) -> Sums:
         """Return what is searched, where a context lacks what this one lacks."""
 
-    @abstractmethod
     def answer(self, question: Question) -> Answer:
         """Return the nearest context in which the sum lies between two numbers, either of which may be infinite."""
+        search: Callable[[Question], Answer] = part_of(question.weights, "search", question.claim)
+        return combine(question, question.space.parts(), search) if question.space.circles else search(question)
 
     @abstractmethod
     def predicted(self, table: pd.DataFrame) -> Floats:
@@ -157,9 +158,6 @@ class AskedTrees(AskedForecast):
     def thresholds(self, column: int) -> Floats:
         """Where a column is split."""
         return np.concatenate([tree.threshold[tree.feature == column] for tree in self.laid().trees])
-
-    def answer(self, question: Question) -> Answer:
-        return combine(question, question.space.parts(), crossing) if question.space.circles else crossing(question)
 
     def predicted(self, table: pd.DataFrame) -> Floats:
         return self.read.predicted(self.layout.model_rows(self.schema.levels_shown(table)), self.label)
@@ -251,18 +249,9 @@ class AskedLine(AskedForecast):
         return self.line
 
     def answer(self, question: Question) -> Answer:
-        # Only where a line is asked about must the solver be there.
-        from whence.milp.line_program import within_band
-
-        claim = cast(ForecastBetween, question.claim)
-        low, high = claim.low, claim.high
-        rounding = self.line.precision()
-        found = within_band(question, (low - rounding, high + rounding))
-        # A line always stops at its limit: what misses that by the tolerance counts where nothing else does.
-        if found.status == "none" and claim.tau > rounding:
-            found = within_band(question, (low - claim.tau, high + claim.tau))
-        one_sided = np.isinf(low) or np.isinf(high)
-        return replace(found, cell=_beyond(question, found.point)) if one_sided and found.point is not None else found
+        # A line goes round by itself.
+        found: Answer = part_of(question.weights, "search", question.claim)(question)
+        return found
 
     def predicted(self, table: pd.DataFrame) -> Floats:
         return self.source.predicted(typed_like(table, self.history), self.label)
@@ -276,16 +265,3 @@ class AskedLine(AskedForecast):
 
     def least_tolerance(self) -> float:
         return 2.0 * self.line.precision()
-
-
-def _beyond(question: Question, point: Floats) -> tuple[Floats, Floats] | None:
-    """Where a line keeps a single limit: what has moved to reach it may move on, as far as it is allowed to."""
-    space = question.space
-    if space.rules is not None or question.space.plausibility is not None or space.circles:
-        return None
-    low, high = point.copy(), point.copy()
-    for j in np.flatnonzero(point != space.start).tolist():
-        for first, last in space.pieces(j) if space.levels[j] is None else ():
-            if first <= point[j] <= last:
-                low[j], high[j] = (point[j], last) if point[j] > space.start[j] else (first, point[j])
-    return low, high

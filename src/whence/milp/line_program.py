@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from heapq import heappop, heappush
 from itertools import count
@@ -12,7 +12,7 @@ from typing import Any, cast
 import numpy as np
 
 from whence.claims.forecast_costs import BandPricing, Broken, CurvePricing, LinearPricing
-from whence.claims.forecasts import OrderBeats
+from whence.claims.forecasts import ForecastBetween, OrderBeats
 from whence.errors import InputError
 from whence.milp.axes import Axis, Splits, add_axes, add_few, line_axis
 from whence.milp.context_rows import Plausibility, add_relations
@@ -20,13 +20,14 @@ from whence.milp.model import Columns, Linear, Model, Program, scaled
 from whence.milp.solvers.base import Outcome, SolverSettings
 from whence.milp.solvers.highs import Highs
 from whence.milp.tree_program import ForestWeighting
+from whence.models.lines import Line
 from whence.question import Answer, Question, nearest_of
 from whence.util.aliases import Floats, Status
 from whence.util.linear_program import OutOfTime
 from whence.weights.forecast_weights import ForecastLine, ForecastTrees
 from whence.weights.plausibility import Isolation
 
-__all__ = ["TIGHTER", "CurvedProgram", "ForecastWeighting", "LineProgram", "explain", "hull", "within_band"]
+__all__ = ["TIGHTER", "CurvedProgram", "ForecastWeighting", "LineProgram", "crossing", "explain", "hull"]
 
 
 #: By which share of the tolerance a criterion is tightened where the solver's own tolerance broke it.
@@ -36,9 +37,29 @@ SLACK = 1e-10
 NOTHING = Outcome("infeasible", None, np.inf, 0)
 
 
-def within_band(question: Question, band: tuple[float, float]) -> Answer:
-    """The nearest context in which a line, in the place of the weights, lies between two numbers."""
-    return LineProgram(question, band).answer()
+def crossing(question: Question) -> Answer:
+    """Answer where a line, in the place of the weights, lies between the two numbers of a claim."""
+    claim, line = cast(ForecastBetween, question.claim), cast(Line, cast(Any, question.weights))
+    low, high, rounding = claim.low, claim.high, line.precision()
+    found = LineProgram(question, (low - rounding, high + rounding)).answer()
+    # A line always stops at its limit: what misses that by the tolerance counts where nothing else does.
+    if found.status == "none" and claim.tau > rounding:
+        found = LineProgram(question, (low - claim.tau, high + claim.tau)).answer()
+    one_sided = np.isinf(low) or np.isinf(high)
+    return replace(found, cell=_beyond(question, found.point)) if one_sided and found.point is not None else found
+
+
+def _beyond(question: Question, point: Floats) -> tuple[Floats, Floats] | None:
+    """Where a line keeps a single limit: what has moved to reach it may move on, as far as it is allowed to."""
+    space = question.space
+    if space.rules is not None or question.space.plausibility is not None or space.circles:
+        return None
+    low, high = point.copy(), point.copy()
+    for j in np.flatnonzero(point != space.start).tolist():
+        for first, last in space.pieces(j) if space.levels[j] is None else ():
+            if first <= point[j] <= last:
+                low[j], high[j] = (point[j], last) if point[j] > space.start[j] else (first, point[j])
+    return low, high
 
 
 class LineProgram:

@@ -11,7 +11,7 @@ import numpy as np
 
 from whence.checks import FLAG, at_least, one_of, whole
 from whence.claims.plans import PlanIsBest
-from whence.engines import Engine, check_reliance, part_of
+from whence.engines import Engine, part_of, refuse
 from whence.errors import InputError
 from whence.milp.axes import add_few
 from whence.milp.context_rows import Plausibility, add_relations
@@ -128,15 +128,9 @@ class IntegerProgram(Engine):
 
     def check(self, question: Question) -> None:
         """Refuse options that are unknown or do not fit together, and solvers that are not installed."""
-        part_of(question.weights, self.name)
+        refuse(question, self.name)
         if question.claim.plans is not None:
             check_set(question)
-        if question.claim.confidence:
-            raise InputError(
-                "'confidence' and 'holds' are for the search: the integer program cannot express them.",
-                parameter="confidence",
-            )
-        check_reliance(question)
         _prepared(question)
 
     def answer(self, question: Question) -> Answer:
@@ -194,7 +188,9 @@ class _Run:
         question, options = self.question, self.options
         self.plausibility = Plausibility.of(options.plausibility, question.space.start.size)
         more = [] if self.plausibility is None else self.plausibility.splits()
-        self.weighting: Weighting = part_of(question.weights, IntegerProgram.name)(self.model, question, more)
+        self.weighting: Weighting = part_of(question.weights, IntegerProgram.name, question.claim)(
+            self.model, question, more
+        )
         if self.plausibility is not None:
             self.plausibility.add(self.model, self.weighting.axes)
         self.changed: Columns | None = None

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
-from whence.engines import Engine, check_related_units, check_reliance, part_of
-from whence.errors import InputError
+from whence.engines import Engine, part_of, refuse
 from whence.question import Answer, Question, combine
-from whence.weights import KNNWeights, Weights
+from whence.weights import Weights
 
 __all__ = ["Search"]
 
@@ -25,29 +24,10 @@ class Search(Engine):
 
     def check(self, question: Question) -> None:
         """Refuse weights that no search is made for, and what they cannot say of themselves."""
-        if question.claim.plans is not None:
-            part_of(question.weights, "sets")
-        part_of(question.weights, self.name)
-        check_reliance(question)
-        check_related_units(question)
-        check_few_dates(question)
+        refuse(question, self.name)
 
     def answer(self, question: Question) -> Answer:
         """Search until a context is proved nearest."""
-        part = self.name if question.claim.plans is None else "sets"
-        search: Callable[[Question], Answer] = part_of(question.weights, part)
+        search: Callable[[Question], Answer] = part_of(question.weights, self.name, question.claim)
         parts = question.space.parts(one_axis=not question.weights.capabilities.made_of_trees)
         return search(question) if parts[0].space is question.space else combine(question, parts, search)
-
-
-def check_few_dates(question: Question) -> None:
-    """Refuse to count changes where a search takes every part of a date for a feature."""
-    weights, space = question.weights, question.space
-    known = weights.capabilities.made_of_trees or isinstance(weights, KNNWeights)
-    if space.few is None or known or not space.several:
-        return
-    raise InputError(
-        "'max_changes', 'front', 'menu' and 'reasons' need a date with one part, or weights made of trees or of "
-        f"neighbours. Got {type(weights).__name__} and a date with several parts.",
-        parameter="max_changes",
-    )

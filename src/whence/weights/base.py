@@ -134,7 +134,7 @@ class Weights(BaseEstimator, ABC):  # type: ignore[misc]
 
     A subclass defines `fit` and `rows`; the methods below have defaults that suit weights which change anywhere and
     need no further care. Predictors made of trees derive from :class:`~whence.weights.TreeWeights`, which both engines
-    know; for any other kind, ``whence.engines.PARTS`` names the modules that search it.
+    know; for any other kind, ``whence.engines.TABLE`` names the modules that search it.
 
     Parameters are those of ``__init__``, as scikit-learn's estimators keep them (`get_params`, `clone`).
 
