@@ -26,6 +26,13 @@ def table_of(costs: Any, arcs: Any) -> RouteTable:
     return RouteTable(np.ascontiguousarray(costs), samples, first, ones.astype(int), ones, *arcs)
 
 
+def arcs_of(routes: RouteSet) -> tuple[Any, int, int, int]:
+    """Return the arcs of a set of routes, how many nodes they join, and both ends."""
+    found = routes.structure(np.zeros((1, 1)))
+    assert found is not None
+    return found.arcs, found.nodes, found.source, found.target
+
+
 def random_box(rng: np.random.Generator, scene: ForestScene) -> Box | None:
     """Some part of what the question allows."""
     box = Box(scene.located)
@@ -125,7 +132,7 @@ def test_routes_are_listed_box_by_box(absolute: bool) -> None:
         Y = rng.integers(0, 9, (len(scene.policy.Y_), 12)) + 3.0 * scene.policy.Y_[:, :1] * rng.normal(size=12)
         edges = np.ascontiguousarray(row_of_plans(scene.kept, Y.T).T)
         decision = Y @ every[seed % 6] * 0.9
-        tables = [table_of(edges, one.arcs()) for one in ([routes, RouteSet(problem)] if absolute else [routes])]
+        tables = [table_of(edges, arcs_of(one)) for one in ([routes, RouteSet(problem)] if absolute else [routes])]
         criterion = PlanList(scene.grid.leaves)
         criterion.add_rivals(row_of_plans(scene.kept, decision[None, :]))
         criterion.set_routes(*tables)
@@ -145,8 +152,7 @@ def test_routes_that_are_too_many_to_be_listed(width: int) -> None:
     """Boxes are bounded for all routes together, against the shortest route at every cell."""
     problem = ShortestPath.grid(width)
     edge = {pair: e for e, pair in enumerate(problem.graph.edges)}
-    arcs = RouteSet(problem).arcs()
-    assert arcs is not None
+    arcs = arcs_of(RouteSet(problem))
     for seed in range(8):
         scene, rng = ForestScene(seed), np.random.default_rng(seed)
         n = len(scene.policy.Y_)
@@ -169,7 +175,7 @@ def test_routes_that_are_too_many_to_be_listed(width: int) -> None:
 def test_the_best_routes_of_some_contexts() -> None:
     """A list of them is as good as all routes in these contexts, and never better."""
     problem = ShortestPath.grid(4)
-    arcs = RouteSet(problem).arcs()
+    arcs = arcs_of(RouteSet(problem))
     for seed in range(10):
         scene, rng = ForestScene(seed), np.random.default_rng(seed)
         Y = rng.integers(3, 9, (len(scene.policy.Y_), 24)) + scene.policy.Y_[:, :1] * rng.normal(size=24)
@@ -196,7 +202,7 @@ def sum_of_least(rows: Floats, first: np.ndarray) -> Floats:
 def test_tolls_bound_all_routes_together() -> None:
     """Against all routes: the bound, the arcs that are kept, and lists of routes, also on a part of the network."""
     problem = ShortestPath.grid(4)
-    arcs = RouteSet(problem).arcs()
+    arcs = arcs_of(RouteSet(problem))
     every = np.array([problem.vector(list(r)) for r in nx.all_simple_paths(problem.graph, (0, 0), (3, 3))])
     better = kept = nothing = 0
     for seed in range(80):
@@ -235,8 +241,7 @@ def test_tolls_bound_all_routes_together() -> None:
 def test_the_cheapest_route_of_a_table() -> None:
     """Dynamic programming against listing."""
     problem = ShortestPath.grid(4)
-    arcs = RouteSet(problem).arcs()
-    assert arcs is not None
+    arcs = arcs_of(RouteSet(problem))
     table = table_of(np.zeros((1, 24)), arcs)
     for seed in range(20):
         total = np.random.default_rng(seed).normal(size=24)
