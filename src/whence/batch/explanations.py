@@ -121,6 +121,8 @@ COLUMNS: dict[str, Any] = {
     "alternative": "",
     "held": np.nan,
     "refits": np.nan,
+    "true_share": np.nan,
+    "reliable": False,
     "confidence": np.nan,
     "usual": np.nan,
     "rule": "",
@@ -144,6 +146,10 @@ def _record(entry: Entry) -> dict[str, Any]:
             record |= {f"cost_{plan}{when}": cost for plan, cost in costs._asdict().items()}
     if entry.agreed is not None:
         record |= {"held": entry.agreed.times, "refits": entry.agreed.refits}
+    if entry.reliance is not None:
+        record["reliable"] = entry.reliable
+        if entry.reliance.share is not None:
+            record["true_share"] = entry.reliance.share
     if entry.usual is not None:
         record["usual"] = entry.usual
     record["rule"] = "" if entry.rule is None else entry.rule.sentence

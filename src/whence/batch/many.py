@@ -166,6 +166,8 @@ Answers = Generator[list[Entry], None, None]
 BATCHES_PER_WORKER = 8
 #: Most rows that travel together: what a lost worker costs, and how often progress is reported.
 ROWS_PER_BATCH = 50
+#: Rows, at most, that are answered before others to learn from simulated worlds once for all workers.
+LEARNING = 3
 #: Batches that wait for each worker, so that it never waits for one.
 ON_THEIR_WAY = 2
 
@@ -331,6 +333,8 @@ def _despite_lost_workers(policy: Policy, rows: list[Row], asked: Batch) -> Answ
         raise
     size = 1 if workers == 1 else min(ROWS_PER_BATCH, -(-len(rows) // (BATCHES_PER_WORKER * workers)))
     size = asked.batch_size or size
+    if workers > 1:
+        _learn(policy, rows, asked.options)
     shipped = Shipped(policy)
     done = careful = 0
     while done < len(rows):
@@ -350,6 +354,17 @@ def _despite_lost_workers(policy: Policy, rows: list[Row], asked: Batch) -> Answ
                 done += 1
                 yield [RowError(f"The worker process died while it explained the row: {type(error).__name__}.")]
             careful = careful - 1 if careful > 1 else ON_THEIR_WAY * workers * size
+
+
+def _learn(policy: Policy, rows: list[Row], options: Mapping[str, Any]) -> None:
+    """Learn here how often answers are true, so that the workers take it along and do not learn it once each."""
+    if options.get("holds") is None or options.get("refits") not in (None, "worlds"):
+        return
+    with _threads().limit(limits=1):
+        # Where there is no answer, nothing is learnt; the next row may have one.
+        for row in rows[:LEARNING]:
+            if not isinstance(_answer(policy, row, options), WhenceError) and getattr(policy, "worlds_", None):
+                return
 
 
 def _shared_out(shipped: Shipped, rows: list[Row], size: int, asked: Batch) -> Answers:

@@ -393,6 +393,7 @@ def _of_worlds(said: Explanation, told: Reliance, fresh: Explanation) -> Relianc
         confidence=kappa,
         share=None if curve is None else curve.share(kappa),
         interval=None if curve is None else curve.interval(kappa),
+        needed=None if curve is None else curve.kappa(said.asked.get("holds", told.wanted)),
         ladder=tuple(
             replace(rung, distance=fresh.distance) if rung.confidence == kappa else rung for rung in told.ladder
         ),

@@ -154,4 +154,5 @@ def _reliance(
         interval=None if curve is None else curve.interval(kappa),
         curve=curve,
         least_gain=float(request.least_gain),
+        needed=None if curve is None else curve.kappa(wanted),
     )

@@ -174,6 +174,8 @@ class Reliance:
         What was seen in these worlds.
     least_gain : float
         By which share of the decision's cost the alternative must be cheaper to speak of a gain.
+    needed : float or None
+        The standard errors that the share asked for needs; None where no number of them reaches it.
     """
 
     wanted: float
@@ -186,6 +188,7 @@ class Reliance:
     interval: tuple[float, float] | None = None
     curve: Curve | None = None
     least_gain: float = 0.0
+    needed: float | None = None
 
     @property
     def asked(self) -> float:
@@ -222,13 +225,14 @@ class Reliance:
             interval=None if entry.interval is None else (entry.interval[0], entry.interval[1]),
             curve=None if seen is None else _curve_of(seen),
             least_gain=entry.least_gain,
+            needed=entry.needed,
         )
 
     @property
     def reached(self) -> bool:
         """Whether as large a share is true as was asked for, or holds among the refits that choose."""
         if self.refits == "worlds":
-            return self.share is not None and self.share >= self.wanted - 1e-9
+            return self.needed is not None and self.confidence >= self.needed - 1e-9
         return self.chosen.enough(self.wanted)
 
 

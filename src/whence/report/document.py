@@ -311,6 +311,7 @@ class RelianceEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     interval: Annotated[Interval | None, about("Between which shares it lies, nine times of ten.")] = None
     worlds: Annotated[WorldsEntry | None, about("The worlds in which that was learnt.")] = None
     least_gain: Annotated[Amount, about("The least gain to speak of, as a share of the decision's cost.")] = 0.0
+    needed: Annotated[Amount | None, about("Standard errors that the share asked for needs, if any do.")] = None
     outside: Annotated[list[str], about("What lies outside the history in the context found.")] = []
 
 

@@ -88,6 +88,7 @@ def reliance_of(explanation: Explanation) -> RelianceEntry | None:
         interval=None if reliance.interval is None else list(reliance.interval),
         worlds=None if reliance.curve is None else worlds_entry(reliance.curve),
         least_gain=reliance.least_gain,
+        needed=reliance.needed,
         outside=[] if inside else outside(source.schema, explanation.context),  # type: ignore[union-attr, arg-type]
     )
 
@@ -212,7 +213,7 @@ def _true_in_words(report: Report, found: RelianceEntry) -> str:
     if is_reliable(report):
         return f"You may rely on it: {of_these}.{few}"
     if not _share_reached(found):
-        fewer = f"{of_these}, fewer than the {share(found.wanted)} asked for.{few}"
+        fewer = f"{of_these}; {share(found.wanted)} were asked for.{few}"
         return joined(beyond, joined(fewer, _why_fewer(report, found)))
     if not beyond:
         beyond = f"The gain is less than {share(found.least_gain)} of the decision's cost, too little to rely on."
@@ -369,7 +370,7 @@ def is_reliable(report: Report) -> bool:
 
 
 def _share_reached(found: RelianceEntry) -> bool:
-    return found.share is not None and found.share >= found.wanted - 1e-9
+    return found.needed is not None and found.confidence >= found.needed - 1e-9
 
 
 def _gain(report: Report) -> float:

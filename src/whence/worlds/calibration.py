@@ -8,6 +8,7 @@ tell apart: the luck by which the nearest context was chosen, what changes with 
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -15,7 +16,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
+from sklearn.utils.parallel import Parallel, delayed
 
 from whence.errors import WhenceError
 from whence.question import Limits, Progress
@@ -39,16 +42,18 @@ __all__ = [
 #: Simulated worlds, and questions in each of them.
 WORLDS, QUESTIONS = 12, 6
 #: Steps of standard errors over a hundred trees; other numbers of trees, or of neighbours, have their own.
-LADDER = (0.0, 2.0, 4.0, 6.0, 8.0, 12.0, 16.0, 20.0, 26.0, 34.0)
+LADDER = (0.0, 2.0, 5.0, 8.0, 12.0, 16.0, 21.0, 28.0)
 #: Boxes after which a search in a world gives what it has found: fewer where each takes longer, since it looks at more
 #: observations.
-NODES, BOXES_TIMES_ROWS = (1_000, 8_000), 1_200_000
+NODES, BOXES_TIMES_ROWS = (500, 6_000), 700_000
 #: Pairs of past contexts that are drawn for each question, at most.
 TRIES = 4
 #: Once so large a share of so many answers is true, more standard errors are not tried.
 SURELY, OF_SO_MANY = 0.99, 24
 #: The fewest worlds that a curve is made of.
 LEAST_WORLDS = 2
+#: Worlds that are simulated at a time, each in a thread of its own: the same whatever the machine.
+AT_ONCE = 2
 
 #: The steps of one question in a world: from standard errors to an explanation.
 Steps = Callable[[float], Any]
@@ -145,11 +150,13 @@ class Calibration:
         model = self.worlds.model_of(self.policy)
         seen: list[list[bool | None]] = []
         made, began = 0, time.perf_counter()
-        for number in range(self.count):
-            if not self._goes_on(number, began):
+        for first in range(0, self.count, AT_ONCE):
+            if not self._goes_on(first, began):
                 break
-            seen += self._world(model, number, self._steps_left(seen))
-            made += 1
+            numbers = range(first, min(first + AT_ONCE, self.count))
+            for found in self._worlds(model, numbers, self._steps_left(seen)):
+                seen += found
+            made = numbers.stop
         if made < min(LEAST_WORLDS, self.count):
             return None
         answered, true = counted(self.kappas, seen)
@@ -162,7 +169,7 @@ class Calibration:
             told = Progress(0, np.inf, 0.0, limits.seconds, refit=number + 1, refits=self.count)
             if limits.on_progress(told) is False:
                 return False
-        each = (time.perf_counter() - began) / number if number else 0.0
+        each = AT_ONCE * (time.perf_counter() - began) / number if number else 0.0
         return limits.remaining > each
 
     def _steps_left(self, seen: list[list[bool | None]]) -> int:
@@ -173,12 +180,29 @@ class Calibration:
                 return i + 1
         return len(self.kappas)
 
-    def _world(self, model: WorldModel, number: int, steps: int) -> list[list[bool | None]]:
+    def _worlds(self, model: WorldModel, numbers: range, steps: int) -> list[list[list[bool | None]]]:
+        """Ask the questions of some worlds at once."""
+        count = min(len(numbers), effective_n_jobs(-1))
+        policies = [copy.copy(self.policy) for _ in numbers]
+        try:
+            for one in policies[1:]:
+                # What a problem keeps between solves is not for two threads.
+                one.problem = copy.deepcopy(self.policy.problem)
+        except Exception:  # a user's problem may hold anything
+            count = 1
+        asked = zip(policies, numbers, strict=True)
+        return list(
+            Parallel(n_jobs=count, prefer="threads")(
+                delayed(self._world)(model, one, number, steps) for one, number in asked
+            )
+        )
+
+    def _world(self, model: WorldModel, policy: Any, number: int, steps: int) -> list[list[bool | None]]:
         """Ask the questions of one world, step by step."""
-        rng = np.random.default_rng(np.random.SeedSequence([base_seed(self.policy), 31, number]))
-        past = self.policy.weights_.weights(self.policy.past_inputs(), as_sparse=True)
+        rng = np.random.default_rng(np.random.SeedSequence([base_seed(policy), 31, number]))
+        past = policy.weights_.weights(policy.past_inputs(), as_sparse=True)
         history = model.drawn(drawn_rows(past, rng))
-        world = self.policy.with_outcomes(history, int(rng.integers(2**31)))
+        world = policy.with_outcomes(history, int(rng.integers(2**31)))
         found: list[tuple[int, int, Any]] = []
         asked = 0
         for climb in self._questions(world, rng):
@@ -189,7 +213,9 @@ class Calibration:
                 found.append((asked, step, explanation))
             asked += 1
         seen: list[list[bool | None]] = [[None] * len(self.kappas) for _ in range(asked)]
-        for (question, step, _), is_true in zip(found, self._truths(model, [one[2] for one in found]), strict=True):
+        for (question, step, _), is_true in zip(
+            found, self._truths(model, policy, [one[2] for one in found]), strict=True
+        ):
             seen[question][step] = is_true
         return seen
 
@@ -209,11 +235,10 @@ class Calibration:
                 made += 1
                 yield climb
 
-    def _truths(self, model: WorldModel, explanations: list[Any]) -> list[bool]:
+    def _truths(self, model: WorldModel, policy: Any, explanations: list[Any]) -> list[bool]:
         """Whether each explanation is true in its world."""
         if not explanations:
             return []
-        policy = self.policy
         inputs = np.array([policy.inputs_of(one.context) for one in explanations])
         means, weights = model.mean(inputs), policy.weights_.weights(inputs, as_sparse=True)
         truths = []

@@ -43,8 +43,8 @@ class Curve:
     Examples
     --------
     >>> curve = Curve((0.0, 4.0, 8.0), (40, 40, 36), (20, 30, 36), 40, 8, 8, "ridge", 0.5)
-    >>> curve.share(2.0), curve.kappa(0.7), curve.kappa(0.99)
-    (0.625, 4.0, 8.0)
+    >>> curve.share(2.0), curve.kappa(0.7), curve.kappa(0.95), curve.kappa(0.99)
+    (0.625, 6.0, 8.0, None)
     >>> Curve((0.0, 4.0), (40, 40), (20, 30), 40, 8, 8, "ridge", 0.5).kappa(0.9) is None
     True
     """
@@ -98,9 +98,15 @@ class Curve:
         count = float(np.interp(kappa, self.kappas[: self.known], self.answered[: self.known]))
         return wilson(share, count)
 
+    @property
+    def safe_shares(self) -> Floats:
+        """The share of true answers by step, less one standard error: worlds are few, and no model is the world."""
+        lows = [wilson(share, count, 1.0)[0] for share, count in zip(self.shares, self.answered, strict=False)]
+        return np.maximum.accumulate(lows) if lows else np.empty(0)
+
     def kappa(self, share: float) -> float | None:
-        """The fewest standard errors by which that share of the answers is true; None where no step reaches it."""
-        shares = self.shares
+        """The fewest standard errors by which that share of the answers is safely true; None where none reach it."""
+        shares = self.safe_shares
         reached = np.flatnonzero(shares >= share - 1e-12)
         if not reached.size:
             return None
@@ -115,7 +121,7 @@ class Curve:
     @property
     def best(self) -> float:
         """The fewest standard errors by which as large a share is true as by any."""
-        shares = self.shares
+        shares = self.safe_shares
         if not shares.size:
             return self.kappas[0]
         found = self.kappa(float(shares[-1]))
@@ -123,14 +129,13 @@ class Curve:
         return found
 
 
-def wilson(share: float, count: float) -> Interval:
-    """Wilson's interval of a share that was seen in so many cases.
+def wilson(share: float, count: float, z: float = NINE_OF_TEN) -> Interval:
+    """Wilson's interval of a share that was seen in so many cases, `z` standard deviations to either side.
 
     >>> low, high = wilson(0.9, 70)
     >>> round(low, 2), round(high, 2)
-    (0.82, 0.94)
+    (0.83, 0.94)
     """
-    z = NINE_OF_TEN
     middle = (share + z * z / (2.0 * count)) / (1.0 + z * z / count)
     half = z / (1.0 + z * z / count) * math.sqrt(share * (1.0 - share) / count + z * z / (4.0 * count * count))
     return max(0.0, middle - half), min(1.0, middle + half)

@@ -6,7 +6,7 @@ import { ask, ownConditions, state } from "./state.js";
 
 const MARGINS = [0, 0.01, 0.02, 0.05, 0.1, 0.2];
 const PLAUSIBLE = [0, 0.05, 0.1, 0.25, 0.5];
-const HOLDS = [false, 0.7, 0.8, 0.9, 1];
+const HOLDS = [false, 0.7, 0.8, 0.9, 0.95];
 
 const WORDS = {
   holds: (part) => (part === false ? "not asked" : `${plain(10 * part, 3)} of 10`),

@@ -1,0 +1,234 @@
+"""What is learnt in simulated worlds, and the explanations that rest on it."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.ensemble import RandomForestRegressor
+
+import whence as wh
+from whence.errors import InputError
+from whence.worlds import Calibration, Worlds
+from whence.worlds.calibration import drawn_rows, ladder_of
+from whence.worlds.truth import excess_there
+
+RNG = np.random.default_rng(1)
+X = RNG.random((70, 2))
+Y = np.maximum(60 + 30 * X[:, :1] + 6 * RNG.normal(size=(70, 1)), 0.0)
+TODAY = [0.2, 0.5]
+
+
+def fitted(weights: Any = None, risk: Any = None) -> wh.Policy:
+    weights = wh.ForestWeights(n_trees=10, random_state=0) if weights is None else weights
+    return wh.Policy(wh.Newsvendor(holding=1, backorder=3), weights, risk).fit(X, Y)
+
+
+@pytest.fixture(scope="module")
+def policy() -> wh.Policy:
+    return fitted()
+
+
+@pytest.fixture(scope="module")
+def plan(policy: wh.Policy) -> Any:
+    return policy.decide([0.7, 0.5])
+
+
+@pytest.fixture(scope="module")
+def why(policy: wh.Policy, plan: Any) -> wh.Explanation:
+    return policy.explain(TODAY, plan, holds=0.8)
+
+
+def test_an_answer_is_proved_nearest_by_the_standard_errors_that_the_share_needs(
+    policy: wh.Policy, plan: Any, why: wh.Explanation
+) -> None:
+    """It is the very answer with that `confidence`, and its share is the curve's."""
+    assert why.reliance is not None
+    assert why.reliance.curve is not None
+    assert why.status == "optimal"
+    assert why.confidence == why.reliance.needed
+    same = policy.explain(TODAY, plan, confidence=why.confidence)
+    assert (same.distance, same.bound) == (why.distance, why.bound)
+    assert why.reliance.share == why.reliance.curve.share(why.confidence)
+    assert why.reliance.asked == 0.8
+    low, high = why.reliance.interval or (1.0, 0.0)
+    assert low < why.reliance.share < high
+    assert why.reliable
+    assert "You may rely on it" in str(why)
+    assert why.nearest is not None
+    assert why.nearest.distance <= why.distance
+    assert why.verify(policy).agrees, why.verify(policy)
+
+
+def test_worlds_follow_from_the_random_state(plan: Any, why: wh.Explanation) -> None:
+    """Another process learns the same curve and gives the same answer."""
+    again = fitted().explain(TODAY, plan, holds=0.8)
+    assert again.reliance == why.reliance
+    assert again.distance == why.distance
+
+
+def test_a_curve_is_learnt_once_and_saved_with_the_policy(
+    policy: wh.Policy, plan: Any, why: wh.Explanation, tmp_path: Path
+) -> None:
+    """A policy that was saved and loaded knows its curves without a model of the world, and is the same otherwise."""
+    worlds = policy.worlds_  # type: ignore[attr-defined]
+    assert len(worlds.curves) == 1
+    policy.explain([0.9, 0.1], policy.decide([0.3, 0.3]), holds=0.7)
+    assert len(worlds.curves) == 1
+    policy.save(tmp_path / "policy.whence")
+    loaded = wh.load(tmp_path / "policy.whence")
+    began = time.process_time()
+    found = loaded.explain(TODAY, plan, holds=0.8)
+    assert found.reliance == why.reliance
+    assert loaded.worlds_._model is None
+    assert time.process_time() - began < 30.0
+    assert not hasattr(loaded.fit(X, Y), "worlds_")
+
+
+@pytest.mark.parametrize("start", range(4))
+def test_more_share_asked_for_is_never_nearer(policy: wh.Policy, start: int) -> None:
+    """Also where the share is out of reach, or no context has it."""
+    rng = np.random.default_rng(start)
+    here, there = rng.random((2, 2))
+    found = [policy.explain(here, policy.decide(there) + 1, holds=share) for share in (0.3, 0.6, 0.8, 0.9, 0.97, 1.0)]
+    distances = [one.distance for one in found]
+    assert distances == sorted(distances)
+    for one in found:
+        assert one.reliance is not None
+        assert not one.reliable or one.reliance.reached
+
+
+def test_a_time_limit_gives_a_coarser_curve_or_none(plan: Any) -> None:
+    """Where too little time is left, it is said; a coarse curve is made finer by the next question that has time."""
+    policy = fitted()
+    at_once = policy.explain(TODAY, plan, holds=0.8, time_limit=1e-3)
+    assert at_once.reliance is None or at_once.reliance.share is None
+    assert not at_once.reliable
+    told: list[Any] = []
+
+    def stop(progress: wh.Progress) -> bool:
+        told.append(progress.refit)
+        return progress.refit is None or progress.refit < 5
+
+    few = policy.explain(TODAY, plan, holds=0.8, on_progress=stop)
+    assert few.reliance is not None
+    assert few.reliance.curve is not None
+    assert few.reliance.curve.worlds == 4
+    assert few.reliance.curve.is_coarse
+    assert "There was time for 4 of 12 worlds." in str(few)
+    full = policy.explain(TODAY, plan, holds=0.8)
+    assert full.reliance is not None
+    assert full.reliance.curve is not None
+    assert not full.reliance.curve.is_coarse
+
+
+def test_no_promise_for_little_gain_or_outside_the_history(policy: wh.Policy, plan: Any) -> None:
+    """A gain that is not worth speaking of, or a context that no past knows, is named without a tick."""
+    small = policy.explain(TODAY, plan, holds=0.8, least_gain=0.9)
+    assert not small.reliable
+    assert "too little to rely on" in str(small)
+    assert "You may rely on it" not in str(small)
+    with pytest.warns(UserWarning, match="outside the history"):
+        beyond = policy.explain([-0.5, 0.5], plan, holds=0.8, fixed=["x0"], bounds={"x1": (0.0, 1.0)})
+    assert not beyond.reliable
+
+
+def test_documents_keep_what_worlds_say(why: wh.Explanation) -> None:
+    """A file tells the same, and has the model of the world and the curve."""
+    read = wh.Explanation.from_json(why.to_json() or "")
+    assert read.reliance == why.reliance
+    assert read.reliable == why.reliable
+    assert str(read) == str(why)
+    entry = why.to_dict()["reliance"]
+    assert entry["worlds"]["curve"][0]["confidence"] == 0.0
+    assert {"model", "explained", "questions"} <= set(entry["worlds"])
+    told = dict(why.report.shown.certificate)  # type: ignore[union-attr, arg-type]
+    assert "simulated worlds" in told["true in the world"]
+    assert "variance" in told["model of the world"]
+
+
+@pytest.mark.parametrize(
+    ("weights", "risk"),
+    [
+        (wh.KNNWeights(k=8), None),
+        (wh.ForestWeights(n_trees=5, random_state=0), wh.CVaR(0.7)),
+        (wh.DecisionForest(n_trees=5, random_state=0), None),
+        ("boosted", None),
+    ],
+)
+def test_other_weights_and_risks(weights: Any, risk: Any) -> None:
+    """Neighbours, tails, decision forests and a user's own fitted forest are asked in worlds, too."""
+    if weights == "boosted":
+        weights = wh.ForestWeights.of(RandomForestRegressor(5, max_depth=3, random_state=0).fit(X, Y.ravel()))
+    policy = fitted(weights, risk)
+    policy.worlds_ = Worlds()  # type: ignore[attr-defined]
+    found = policy.explain(TODAY, policy.decide([0.7, 0.5]), holds=0.6)
+    assert found.reliance is not None
+    assert found.reliance.curve is not None
+    assert found.reliance.curve.worlds == 12
+    assert len(found.reliance.curve.shares) > 1
+
+
+@pytest.mark.parametrize("asked", [{"kind": "absolute", "within": 0.05}, {"instead": None}, {"instead": "set"}])
+def test_other_claims_have_curves_of_their_own(policy: wh.Policy, plan: Any, asked: dict[str, Any]) -> None:
+    """Absolute, no plan and sets are each learnt by themselves."""
+    before = len(policy.worlds_.curves) if hasattr(policy, "worlds_") else 0
+    options = {"instead": plan, **asked}
+    if options["instead"] == "set":
+        options["instead"] = policy.problem.at_least(0, 90.0)
+    found = policy.explain(TODAY, holds=0.5, **options)
+    assert len(policy.worlds_.curves) == before + 1  # type: ignore[attr-defined]
+    assert found.reliance is not None
+    assert found.reliance.curve is not None
+
+
+def test_truth_is_counted_by_the_definition(policy: wh.Policy, plan: Any) -> None:
+    """By how much a plan costs more, with a margin or against the best, as numbers by hand."""
+    near = policy.explain(TODAY, plan)
+    outcomes, even = np.array([[70.0], [80.0], [90.0]]), np.full(3, 1 / 3)
+
+    def cost(order: float) -> float:
+        over = order - outcomes[:, 0]
+        return float((np.maximum(over, 0) + 3 * np.maximum(-over, 0)).mean())
+
+    mine, decided = cost(float(plan[0])), cost(float(near.decision[0]))
+    asked = policy.problem, policy.risk_, outcomes, even
+    assert excess_there(near, *asked) == pytest.approx(mine - decided)
+    margin = policy.explain(TODAY, plan, margin=0.1)
+    assert excess_there(margin, *asked) == pytest.approx(mine - 0.9 * decided)
+    best = policy.explain(TODAY, plan, kind="absolute", within=0.2)
+    assert excess_there(best, *asked) == pytest.approx(mine - 1.2 * cost(90.0))
+
+
+def test_what_cannot_be_simulated_is_refused() -> None:
+    """A model that cannot be fitted again, and a policy that forecasts."""
+    two = np.hstack([Y, Y])
+    forest = RandomForestRegressor(5, max_depth=3, random_state=0).fit(X, Y.ravel())
+    policy = wh.Policy(wh.Newsvendor([1, 1], [3, 3]), wh.ForestWeights.of(forest)).fit(X, two)
+    with pytest.raises(InputError, match="can be fitted again") as caught:
+        policy.explain(TODAY, policy.decide([0.7, 0.5]), holds=0.8)
+    assert caught.value.parameter == "holds"
+
+
+def test_steps_follow_the_number_of_voters(policy: wh.Policy) -> None:
+    """A standard error over few neighbours is larger than one over many trees, so that fewer are tried."""
+    assert ladder_of(policy)[-1] < ladder_of(fitted(wh.ForestWeights(n_trees=100, random_state=0)))[-1]
+    assert ladder_of(fitted(wh.KernelWeights())) == (0.0,)
+
+
+def test_errors_are_drawn_with_their_weights() -> None:
+    """Of a row of weights, each column comes as often as it weighs."""
+    from scipy import sparse
+
+    weights = sparse.csr_matrix(np.tile([0.0, 0.7, 0.0, 0.3], (4000, 1)))
+    drawn = drawn_rows(weights, np.random.default_rng(0))
+    assert set(drawn.tolist()) == {1, 3}
+    assert np.mean(drawn == 1) == pytest.approx(0.7, abs=0.03)
+
+
+def test_a_calibration_without_worlds_is_none(policy: wh.Policy) -> None:
+    """Nothing was seen, so nothing is said."""
+    assert Calibration(policy, Worlds(), lambda *_: None, count=1, questions=1).curve() is not None

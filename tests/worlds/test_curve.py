@@ -1,0 +1,72 @@
+"""How often answers are true by standard errors: a curve that never falls, and what a share needs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from whence.worlds.curve import Curve, counted, wilson
+
+
+def curve(*true: int, answered: int = 60) -> Curve:
+    kappas = tuple(4.0 * i for i in range(len(true)))
+    return Curve(kappas, (answered,) * len(true), true, answered, 10, 12, "ridge", 0.5)
+
+
+def test_shares_never_fall() -> None:
+    """What was seen out of order is pooled, and stays between what was seen."""
+    seen = curve(10, 30, 20, 50, 40, 60)
+    assert (np.diff(seen.shares) >= 0).all()
+    assert seen.shares[1] == seen.shares[2] == pytest.approx(25 / 60)
+    assert seen.shares[0] == pytest.approx(10 / 60)
+
+
+@pytest.mark.parametrize("share", [0.3, 0.5, 0.7, 0.9])
+def test_a_share_needs_the_fewest_standard_errors_that_reach_it_safely(share: float) -> None:
+    """At the kappa the safe share is reached, and a grain below it is not."""
+    seen = curve(10, 25, 40, 50, 57, 60)
+    kappa = seen.kappa(share)
+    assert kappa is not None
+    safe = np.interp([kappa, kappa - seen.grain], seen.kappas, seen.safe_shares)
+    assert safe[0] >= share - 1e-9
+    assert kappa == 0.0 or safe[1] < share
+    assert kappa % seen.grain == 0.0
+    found = seen.share(kappa)
+    assert found is not None
+    assert found >= share
+
+
+def test_more_share_never_needs_fewer_standard_errors() -> None:
+    """So that more share asked for is never nearer; where none reach it, the best there is has as many."""
+    seen = curve(10, 25, 40, 50, 57, 58)
+    needed = [seen.kappa(share) for share in np.linspace(0.05, 1.0, 60)]
+    known = [kappa for kappa in needed if kappa is not None]
+    assert known == sorted(known)
+    assert needed[-1] is None
+    assert seen.best >= known[-1]
+
+
+def test_few_answers_say_nothing() -> None:
+    """Steps with few answers are left out, and a curve without any knows no share."""
+    seen = Curve((0.0, 4.0, 8.0), (40, 30, 3), (20, 25, 3), 40, 8, 12, "ridge", 0.5)
+    assert seen.shares.size == 2
+    assert seen.is_coarse
+    nothing = Curve((0.0, 4.0), (2, 1), (1, 1), 2, 2, 12, "ridge", 0.5)
+    assert (nothing.share(0.0), nothing.interval(0.0), nothing.kappa(0.5), nothing.best) == (None, None, None, 0.0)
+
+
+def test_intervals_hold_the_share_as_often_as_they_say() -> None:
+    """Nine of ten intervals around what was seen hold the share that it was drawn with."""
+    rng = np.random.default_rng(0)
+    for share in (0.5, 0.9):
+        drawn = rng.binomial(70, share, 2000) / 70
+        inside = [low <= share <= high for low, high in (wilson(float(one), 70) for one in drawn)]
+        assert 0.86 < np.mean(inside) < 0.95
+
+
+def test_counting() -> None:
+    """Answers are counted step by step; what has no answer is in neither count."""
+    assert counted((0.0, 1.0, 2.0), [[True, False, None], [False, None, None], [True, True, True]]) == (
+        (3, 2, 1),
+        (2, 1, 1),
+    )
