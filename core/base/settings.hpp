@@ -1,9 +1,9 @@
 // Every number of core/ that was chosen: allowances for rounding, and what trades one kind of work for another.
 //
 // Allowances belong to proofs: a smaller one may rule out what is an explanation, a larger one only costs time. All
-// others change how fast a search is and the course it takes, never what it proves; they were chosen by
-// benchmarks/forest_search.py, knn_search.py and the suites of hard questions beside them. How many numbers are dealt
-// with side by side is the business of the loops that do so.
+// others change how fast a search is and the course it takes, never what it proves; what a change of them costs is
+// measured by benchmarks/forest_search.py and knn_search.py. How many numbers are dealt with side by side is the
+// business of the loops that do so.
 #pragma once
 
 #include <cstddef>
