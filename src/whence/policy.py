@@ -515,7 +515,14 @@ class Policy(Decider):
         self._history()
         return ask_implied(self, contexts, plans, fixed=fixed, bounds=bounds, common=common, time_limit=time_limit)
 
-    def rules(self, up_to: int = 6, *, min_share: float = 0.02, time_limit: float | None = 60) -> Rules:
+    def rules(
+        self,
+        up_to: int = 6,
+        *,
+        min_share: float = 0.02,
+        time_limit: float | None = 60,
+        on_progress: Callable[[Progress], Any] | None = None,
+    ) -> Rules:
         """Return the policy as a few rules: a small tree over contexts with one plan a leaf, and what simplicity costs.
 
         Parameters
@@ -526,6 +533,8 @@ class Policy(Decider):
             The least share of the history that a rule is about.
         time_limit : float, optional
             Seconds for growing, for the rows not seen and for the proofs of the worst case of every rule.
+        on_progress : callable, optional
+            Called with a `Progress` now and then; returning False stops with what is known.
 
         Returns
         -------
@@ -544,7 +553,7 @@ class Policy(Decider):
         from whence.questions.rules import ask_rules
 
         self._history()
-        return ask_rules(self, up_to, min_share, time_limit)
+        return ask_rules(self, up_to, min_share, time_limit, on_progress)
 
     # ---- in files --------------------------------------------------------------------------------
 

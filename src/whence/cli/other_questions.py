@@ -66,7 +66,7 @@ class _Asked:
 
     def answer(self, question: str, **own: Any) -> Any:
         """The policy's answer to a question of that name, which is also printed and written."""
-        ready = _opened(self.project, self.policy, self.report)
+        ready = opened(self.project, self.policy, self.report)
         more = self.asked.arguments(ready)
         # A project may say of single explanations what nobody has asked for here.
         for name in SINGLE:
@@ -75,7 +75,7 @@ class _Asked:
         with searching(more["time_limit"]) as search:
             found = getattr(ready.fitted(), question)(given, plan, on_progress=search, **own, **more)
         self.stopped = search.stopping
-        _tell(ready, found, self.report, self.as_json)
+        tell(ready, found, self.report, self.as_json)
         return found
 
 
@@ -174,20 +174,20 @@ def compare(
       whence compare whence.toml -b 11 -a 12 -a temperature=20 --report since.html
     """
     seconds = read_limit(time_limit)
-    ready = _opened(project, policy, report)
+    ready = opened(project, policy, report)
     contexts = read_context(ready, before), read_context(ready, after)
     with waiting("Comparing ..."):
         found = ready.fitted().compare(*contexts, time_limit=seconds)
-    _tell(ready, found, report, as_json)
+    tell(ready, found, report, as_json)
 
 
-def _opened(project: Path, policy: Path | None, report: Path | None) -> Project:
+def opened(project: Path, policy: Path | None, report: Path | None) -> Project:
     """The project, fitted; where the report could not be written, that is said before."""
     check_target("'--report'", report)
     return open_project(project, policy)
 
 
-def _tell(ready: Project, found: Result, report: Path | None, as_json: bool) -> None:
+def tell(ready: Project, found: Result, report: Path | None, as_json: bool) -> None:
     """Print the answer, and write the report where one is wanted."""
     if as_json:
         print_json(found.to_json(indent=2) or "")

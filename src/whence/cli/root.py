@@ -50,6 +50,8 @@ COMMANDS = {
     "reasons": "other_questions",
     "forecast": "other_questions",
     "compare": "other_questions",
+    "prices": "price_questions",
+    "rules": "price_questions",
     "stability": "many_rows",
     "batch": "many_rows",
     "verify": "verifying",
@@ -57,7 +59,7 @@ COMMANDS = {
     "version": "root",
 }
 #: Commands whose exit codes tell the answer.
-QUESTIONS = ("explain", "front", "menu", "reasons", "forecast")
+QUESTIONS = ("explain", "front", "menu", "reasons", "forecast", "prices")
 
 
 class Commands(typer.core.TyperGroup):

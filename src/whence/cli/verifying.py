@@ -16,9 +16,12 @@ from whence.errors import InputError
 from whence.evaluation.evaluating import judged
 from whence.explain.explanation import Explanation
 from whence.questions.comparison import Comparison
+from whence.questions.implied import Implied
 from whence.questions.menu import Front, Menu
+from whence.questions.prices import Prices
 from whence.questions.reasons import Reasons
 from whence.questions.result import Result
+from whence.questions.rules import Rules
 from whence.report.reading import loaded
 
 #: Answers to other questions, by the schema of their documents.
@@ -27,6 +30,9 @@ ANSWERS: dict[Any, type[Result]] = {
     "whence/menu/1": Menu,
     "whence/reasons/1": Reasons,
     "whence/comparison/1": Comparison,
+    "whence/prices/1": Prices,
+    "whence/implied/1": Implied,
+    "whence/rules/1": Rules,
 }
 
 
@@ -35,7 +41,7 @@ def verify(
         Path,
         typer.Argument(
             metavar="WHY.json",
-            help="What 'whence explain --json' has printed, or 'front', 'menu', 'reasons' or 'compare'.",
+            help="What 'whence explain', 'front', 'menu', 'reasons', 'compare', 'prices' or 'rules' print with --json.",
         ),
     ],
     project: ProjectArgument,

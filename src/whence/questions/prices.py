@@ -143,7 +143,7 @@ class Prices(Result):
                 f"No prices at which your plan is {self.claim} were found within {duration(self.seconds)}; if there "
                 f"are any, they differ from today's by {share(self.bound)} or more in all."
             )
-        said = [one.words for one in sorted(self.moved, key=lambda one: -one.counts)]
+        said = [one.words for one in sorted(self.moved, key=lambda one: -one.counts) if one.words]
         more = len(said) - NAMED
         said = said if more < 2 else [*said[:NAMED], f"{len(said) - NAMED} other prices changed, too"]
         first = f"Your plan is right today, that is {self.claim}, if {listed(said)}."
@@ -511,7 +511,7 @@ class _Asking:
                 return f"another plan ({question.priced.problem.describe(rival, names)}) costs less at all of them."
         kinds = {one.group for one in question.priced.parameters}
         alone = len(question.priced.parameters) == len(kinds) and len(question.priced.names) > 1
-        hint = " Prices of each product by itself might do (common=False)." if alone and self.asked["common"] else ""
+        hint = " Prices of each product by itself might do." if alone and self.asked["common"] else ""
         return f"whatever they are, some other plan costs less.{hint}"
 
     def _guesses(self) -> Iterator[Any]:

@@ -75,7 +75,7 @@ def axes_of(policy: Policy, X: pd.DataFrame) -> list[Axis]:
             continue
         kind = policy.schema_.kind(name)
         if isinstance(kind, Categorical | Binary):
-            levels = tuple(dict.fromkeys(X[name].tolist()))
+            levels = tuple(dict.fromkeys(policy.X_[name].tolist()))
             number = {level: float(i) for i, level in enumerate(levels)}
             values = np.array([number.get(value, -1.0) for value in X[name].tolist()])
             found.append(Axis(name, values, levels))

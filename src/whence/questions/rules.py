@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, overload
@@ -16,11 +16,12 @@ from sklearn.base import clone
 from sklearn.model_selection import KFold
 
 from whence.certificate.verify import Verification
-from whence.checks import POSITIVE, whole
+from whence.checks import FUNCTION, POSITIVE, whole
 from whence.checks import share as share_rule
 from whence.errors import InputError, WhenceError
 from whence.features import Schema
 from whence.problems.base import cost_unit_of
+from whence.question import Progress
 from whence.questions.result import CHANGED, Result, intact_of
 from whence.questions.rule_tree import (
     CONTEXTS,
@@ -34,6 +35,7 @@ from whence.questions.rule_tree import (
 from whence.questions.worst_case import Worst, over_best, share_over, worst_case
 from whence.report.document import Amount, Number, Scalar, scalar
 from whence.report.html import Bar, bars
+from whence.report.numbers import at_least as rounded_down
 from whence.report.numbers import duration, plain, share, value
 from whence.report.reading import document_from
 from whence.report.result_pages import Chart, Sheet, Table
@@ -316,20 +318,27 @@ class Rules(Result, Sequence[Rule]):
         rows = []
         for rule in self.rules:
             shown = [plain(rule.parts.get(name, 0.0), 4) for name in columns] or [rule.told]
-            most = share(rule.worst.at_most) if math.isfinite(rule.worst.at_most) else "not proved"
-            least = share(rule.worst.at_least) if math.isfinite(rule.worst.at_least) else "a best cost of 0"
-            rows.append([rule.condition, *shown, share(rule.share), _told(rule.extra), f"{most} (shown: {least})"])
+            rows.append([rule.condition, *shown, share(rule.share), _told(rule.extra), _most(rule.worst)])
         first = len(columns) or 0
         numbers = set(range(1, 1 + first)) | {len(head) - 3, len(head) - 2, len(head) - 1}
         tables = [Table("The rules", head, rows, numbers)]
         shown_worst = [
-            [rule.condition, ", ".join(f"{name} {_value(x)}" for name, x in (rule.worst.context or {}).items())]
+            [
+                rule.condition,
+                ", ".join(f"{name} {_value(x)}" for name, x in (rule.worst.context or {}).items()),
+                _shown(rule.worst),
+            ]
             for rule in self.rules
             if rule.worst.context
         ]
         if shown_worst:
             tables.append(
-                Table("Where each rule is farthest from the best plan that was found", ["rule", "context"], shown_worst)
+                Table(
+                    "Where each rule is farthest from the best plan that was found",
+                    ["rule", "context", "above the best"],
+                    shown_worst,
+                    {2},
+                )
             )
         charts = []
         drawn = [Bar("d", _count(count), extra.share, share(extra.share)) for count, extra, _ in self.sizes if extra]
@@ -373,8 +382,22 @@ def _told(extra: Extra | None) -> str:
 
 def _failing(rule: Rule) -> str:
     if not math.isfinite(rule.worst.at_most):
-        return f"; somewhere at least {share(rule.worst.at_least)} above the best"
-    return f"; never more than {share(rule.worst.at_most)} above the best, proved"
+        return f"; somewhere {_shown(rule.worst)} above the best"
+    return f"; never more than {_most(rule.worst)} above the best, proved"
+
+
+def _most(worst: Worst) -> str:
+    """The proved bound, rounded up, so that what is said is never less than was proved."""
+    if not math.isfinite(worst.at_most):
+        return "not proved"
+    percent = 100.0 * worst.at_most
+    step = 10.0 ** (math.floor(math.log10(percent)) - 1) if percent > 0.0 else 1.0
+    return f"{plain(math.ceil(percent / step - 1e-9) * step, 3)} %"
+
+
+def _shown(worst: Worst) -> str:
+    """What a context shows, rounded down."""
+    return f"at least {rounded_down(100.0 * worst.at_least, 2)} %" if math.isfinite(worst.at_least) else "far"
 
 
 def _written(rule: Rule) -> dict[str, Any]:
@@ -455,18 +478,30 @@ class RulesDocument(Struct, frozen=True, kw_only=True):
 # ---- asking ------------------------------------------------------------------------------------------------------
 
 
-def ask_rules(policy: Policy, up_to: int = 6, min_share: float = 0.02, time_limit: float | None = 60) -> Rules:
+def ask_rules(
+    policy: Policy,
+    up_to: int = 6,
+    min_share: float = 0.02,
+    time_limit: float | None = 60,
+    on_progress: Callable[[Progress], Any] | None = None,
+) -> Rules:
     """The policy as at most `up_to` rules."""
     began = time.perf_counter()
     whole(1).check("up_to", up_to)
     share_rule("[)", "a share of the history in [0, 1), such as 0.02").check("min_share", min_share)
     POSITIVE.or_none().check("time_limit", time_limit)
+    FUNCTION.or_none().check("on_progress", on_progress)
     seconds = math.inf if time_limit is None else float(time_limit)
+
+    def goes_on() -> bool:
+        told = Progress(0, math.inf, 0.0, time.perf_counter() - began)
+        return on_progress is None or on_progress(told) is not False
+
     costs = PlanCosts(policy, CONTEXTS, began + 0.5 * GROWING * seconds)
     axes = axes_of(policy, costs.contexts)
     grown = grow(costs, axes, int(up_to), float(min_share), began + GROWING * seconds)
     leaves = grown.with_leaves(int(up_to))
-    crossed = _Crossed.of(policy, int(up_to), float(min_share), began + (GROWING + CROSSING) * seconds)
+    crossed = _Crossed.of(policy, int(up_to), float(min_share), began + (GROWING + CROSSING) * seconds, goes_on)
     rows = [policy.schema_.row(policy.X_.iloc[i]) for i in range(len(policy.X_))]
     best = float(costs.least.sum())
     sizes = tuple(
@@ -482,7 +517,7 @@ def ask_rules(policy: Policy, up_to: int = 6, min_share: float = 0.02, time_limi
     for k, leaf in enumerate(leaves):
         left = deadline - time.perf_counter()
         until = math.inf if math.isinf(left) else time.perf_counter() + max(left, 0.0) / (len(leaves) - k)
-        rules.append(_rule(policy, costs, leaf, rows, crossed, len(leaves), until))
+        rules.append(_rule(policy, costs, leaf, rows, crossed, len(leaves), until, goes_on))
     notes = list(dict.fromkeys(f"No worst case was proved: {rule.worst.note}" for rule in rules if rule.worst.note))
     return Rules(
         rules=tuple(rules),
@@ -509,6 +544,7 @@ def _rule(
     crossed: _Crossed,
     count: int,
     until: float,
+    goes_on: Callable[[], bool],
 ) -> Rule:
     """A leaf as a rule, with what it costs on rows not seen and its worst case."""
     plan, problem, names = costs.plans[leaf.plan], policy.problem, policy.outcome_names_
@@ -524,7 +560,7 @@ def _rule(
         parts=_parts(policy, plan),
         share=float(inside.mean()),
         extra=crossed.extra(str(count), inside),
-        worst=worst_case(policy, plan, leaf.conditions, known, until),
+        worst=worst_case(policy, plan, leaf.conditions, known, until, goes_on),
     )
 
 
@@ -568,7 +604,7 @@ class _Crossed:
     paid: Mapping[str, Floats]
 
     @classmethod
-    def of(cls, policy: Policy, up_to: int, min_share: float, deadline: float) -> _Crossed:
+    def of(cls, policy: Policy, up_to: int, min_share: float, deadline: float, goes_on: Callable[[], bool]) -> _Crossed:
         """Fit policy and rules to parts of the history, and let them decide in the others, until the time is up."""
         n = len(policy.X_)
         paid: dict[str, list[float]] = {name: [] for name in ("policy", "average", *map(str, range(1, up_to + 1)))}
@@ -577,7 +613,7 @@ class _Crossed:
             folds = KFold(min(FOLDS, n), shuffle=True, random_state=0)
             rng = np.random.default_rng(0)
             for train, test in folds.split(np.arange(n)):
-                if time.perf_counter() > deadline:
+                if time.perf_counter() > deadline or not goes_on():
                     break
                 test = np.sort(rng.permutation(test)[: max(1, UNSEEN // FOLDS)])
                 try:

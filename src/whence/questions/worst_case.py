@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -83,11 +83,17 @@ def box_of(policy: Policy, conditions: Mapping[str, Condition]) -> dict[str, Any
 
 
 def worst_case(
-    policy: Policy, plan: Any, conditions: Mapping[str, Condition], known: tuple[float, pd.Series], deadline: float
+    policy: Policy,
+    plan: Any,
+    conditions: Mapping[str, Condition],
+    known: tuple[float, pd.Series],
+    deadline: float,
+    goes_on: Callable[[], bool] = lambda: True,
 ) -> Worst:
     """The largest share by which `plan` is above the best where conditions hold, as far as the time allows.
 
-    `known` is a share that a context shows, and that context, from which the search begins.
+    `known` is a share that a context shows, and that context, from which the search begins. Where `goes_on` says no, it
+    ends with what is known.
     """
     at_least, witness = known
     at_most, note = math.inf, ""
@@ -95,10 +101,10 @@ def worst_case(
     # Where nothing worse is known to come, close to what is shown: a proof there is the last one that is needed.
     near = True
     level = _next(at_least, at_most, near)
-    while time.perf_counter() < deadline and level is not None:
+    while time.perf_counter() < deadline and level is not None and goes_on():
         left = deadline - time.perf_counter()
         # Half of what is left for one question: the others may be easier.
-        found = _ask(policy, plan, bounds, witness, level, max(0.5 * left, min(left, 0.5)))
+        found = _ask(policy, plan, bounds, witness, level, max(0.5 * left, min(left, 0.5)), goes_on)
         if isinstance(found, str):
             note = found
             break
@@ -140,11 +146,12 @@ def _ask(
     start: pd.Series,
     level: float,
     seconds: float,
+    goes_on: Callable[[], bool],
 ) -> tuple[str, pd.Series | None] | str:
     """How the question ended, and a context in which the plan is more than `level` above the best; or why not asked."""
 
     def stop(progress: Progress) -> bool:
-        return not math.isfinite(progress.distance)
+        return not math.isfinite(progress.distance) and goes_on()
 
     asked = {"decision": plan, "margin": float(level), "bounds": dict(bounds), "on_progress": stop}
     request = _Above.of(start, None, {**asked, "time_limit": None if math.isinf(seconds) else seconds})

@@ -17,8 +17,10 @@ from whence.forecasts.crossing import Crossing, CrossingRequest
 from whence.forecasts.explainer import Ensemble, limits_of
 from whence.questions.comparison import Comparison
 from whence.questions.menu import Front, Menu
+from whence.questions.prices import Prices
 from whence.questions.reasons import Reasons
 from whence.questions.result import Result
+from whence.questions.rules import Rules
 from whence.report.forecast_pages import certificate, shown_changes
 from whence.report.words import changes_in_words
 from whence.web import wire as models
@@ -77,6 +79,25 @@ def router() -> APIRouter:
     async def reasons(scene: str, asked: models.QuestionRequest, request: Request) -> Response:
         """Ask for a smallest set of facts under which the plan is never better, or never best."""
         return await _asked(request, scene, asked, "reasons")
+
+    @api.post("/scenes/{scene}/prices", **ACCEPTED)
+    async def prices(scene: str, asked: models.PricesRequest, request: Request) -> Response:
+        """Ask at which prices, nearest to today's, the plan would be right in the context as it is."""
+        found, settings = find_scene(request, scene), request.app.state.settings
+        limit = time_limit_of(found, asked.time_limit, settings)
+        question = Asked(0, found.id, asked.context, asked.plan, asked.kind, [], {}, limit, question="prices")
+        question = replace(question, more={"fixed": asked.fixed, "common": asked.common})
+        remarks = await in_thread(request, lambda: _priced(found, question))
+        return _accepted(request, await submitted(request, question, remarks))
+
+    @api.post("/scenes/{scene}/rules", **ACCEPTED)
+    async def rules(scene: str, asked: models.RulesRequest, request: Request) -> Response:
+        """Ask what the policy does in general: a few rules, what they cost more, and how far each can be off."""
+        found, settings = find_scene(request, scene), request.app.state.settings
+        limit = time_limit_of(found, asked.time_limit, settings)
+        question = Asked(0, found.id, {}, None, "relative", [], {}, limit, question="rules")
+        question = replace(question, more={"up_to": asked.up_to})
+        return _accepted(request, await submitted(request, question, []))
 
     @api.post("/scenes/{scene}/comparisons", **ACCEPTED)
     async def compare(scene: str, asked: models.CompareRequest, request: Request) -> Response:
@@ -156,6 +177,13 @@ def _compared(scene: Scene, asked: models.CompareRequest) -> list[str]:
     return list(dict.fromkeys(remark for row in rows for remark in scene.remarks(row)))
 
 
+def _priced(scene: Scene, asked: Asked) -> list[str]:
+    """What to know about the context; an InputError says what is wrong with it or with the plan."""
+    row = scene.row_of(asked.context)
+    scene.instead_of(asked.plan, None)
+    return scene.remarks(row)
+
+
 def _find(request: Request, id: str) -> Job:
     return find_job(request, id, QUESTIONS)
 
@@ -165,7 +193,7 @@ def _accepted(request: Request, job: Job) -> Response:
 
 
 def _shown(request: Request, job: Job, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    about = None if job.asked.question in ("compare", "forecast") else job.asked.kind
+    about = None if job.asked.question in ("compare", "forecast", "rules") else job.asked.kind
     told = models.QuestionJob(**common(request, job), question=job.asked.question, kind=about)  # type: ignore[arg-type]
     return job_response(told, {"result": None if job.answer is None else job.answer.result}, status, headers)
 
@@ -177,6 +205,8 @@ QUESTIONS: Mapping[str, type[Result | Crossing]] = {
     "reasons": Reasons,
     "compare": Comparison,
     "forecast": Crossing,
+    "prices": Prices,
+    "rules": Rules,
 }
 #: Explanations that the page gets in full; the document has all of them.
 SHOWN = 12
@@ -192,6 +222,14 @@ def answer_of(scene: Scene, asked: Asked, on_progress: Callable[..., bool]) -> R
     if asked.question == "compare":
         before, after = scene.row_of(asked.more["before"]), scene.row_of(asked.context)
         return policy.compare(before, after, time_limit=asked.time_limit, on_progress=on_progress)
+    if asked.question == "prices":
+        row, plan = scene.row_of(asked.context), scene.instead_of(asked.plan, None)
+        found = policy.prices(row, plan, kind=asked.kind or "absolute", time_limit=asked.time_limit, **asked.more)
+        if found.status == "none" and asked.kind is None:
+            return policy.prices(row, plan, kind="relative", time_limit=asked.time_limit, **asked.more)
+        return found
+    if asked.question == "rules":
+        return policy.rules(time_limit=asked.time_limit, on_progress=on_progress, **asked.more)
     answer: Result = put(getattr(policy, asked.question), scene, asked, on_progress=on_progress, **asked.more)
     return answer
 

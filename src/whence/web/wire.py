@@ -328,6 +328,25 @@ class CompareRequest(_Request):
     time_limit: Seconds | None = _told(TIME_LIMIT)
 
 
+class PricesRequest(PlanRequest):
+    """The question "at which prices would my plan be right?"."""
+
+    kind: Literal["relative", "absolute"] | None = _told(
+        "The best plan at the other prices, or as good as the decision; null for the best plan, and where there are no "
+        "such prices, as good as the decision."
+    )
+    fixed: Annotated[list[Text], Field(max_length=1_000)] = _told("Prices that stay, or kinds of them.", [])
+    common: bool = _told("One factor for prices of a kind, or a price for every product or edge by itself.", True)
+    time_limit: Seconds | None = _told(TIME_LIMIT)
+
+
+class RulesRequest(_Request):
+    """The question "what does the policy do in general?"."""
+
+    up_to: int = Field(default=6, ge=1, le=50, description="The largest number of rules.")
+    time_limit: Seconds | None = _told(TIME_LIMIT)
+
+
 class JobProgress(_Answer):
     """How far a search has come; null where there is nothing yet."""
 
@@ -400,8 +419,8 @@ class QuestionJob(_Answer):
 
     job: str
     scene: str
-    question: Literal["front", "menu", "reasons", "compare", "forecast"]
-    kind: Literal["relative", "absolute"] | None = _told("Null for a comparison, and for a forecast.")
+    question: Literal["front", "menu", "reasons", "compare", "forecast", "prices", "rules"]
+    kind: Literal["relative", "absolute"] | None = _told("Null for a comparison, a forecast, and rules.")
     state: State
     ahead: int = _told("Questions that come before it, while it is queued.", 0)
     time_limit: float

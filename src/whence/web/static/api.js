@@ -51,7 +51,7 @@ async function request(path, { method = "GET", body, signal, timeout = 30 } = {}
 }
 
 /** Where the other questions are asked. */
-const OTHERS = { front: "fronts", menu: "menus", reasons: "reasons", compare: "comparisons", forecast: "forecasts" };
+const OTHERS = { front: "fronts", menu: "menus", reasons: "reasons", compare: "comparisons", forecast: "forecasts", prices: "prices", rules: "rules" };
 
 const at = (...parts) => `api/${parts.map(encodeURIComponent).join("/")}`;
 
@@ -70,7 +70,7 @@ export const api = {
   cancel: (job) => request(at("explanations", job), { method: "DELETE" }),
   /** The same from a page that is being closed: nobody waits for the answer. */
   abandon: (job) => navigator.sendBeacon(`${at("explanations", job)}/cancel`),
-  /** Ask one of the other questions: "front", "menu", "reasons", "compare" or "forecast". */
+  /** Ask one of the other questions: "front", "menu", "reasons", "compare", "forecast", "prices" or "rules". */
   ask: (name, id, question) => request(at("scenes", id, OTHERS[name]), { method: "POST", body: question }),
   answer: (job, wait) => request(`${at("answers", job)}?wait=${wait}`, { timeout: wait + 15 }),
   cancelAnswer: (job) => request(at("answers", job), { method: "DELETE" }),

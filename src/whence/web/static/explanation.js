@@ -7,6 +7,7 @@ import { startDock } from "./dock.js";
 import { button, byId, h, icon, put } from "./dom.js";
 import { duration } from "./format.js";
 import { frontSlot } from "./front.js";
+import { pricesSlot } from "./prices.js";
 import { cancel, explain, kindsOf, pending } from "./jobs.js";
 import { announce } from "./notices.js";
 import { obstacle, planObstacle } from "./obstacles.js";
@@ -148,9 +149,10 @@ export function startExplanation() {
   const conditions = conditionsDrawer();
   const changes = changesSlider();
   const front = frontSlot();
+  const prices = pricesSlot();
   put(byId("ask-bar"), h("label", { class: "limit" }, h("span", { text: "search for at most" }), limit.node), h("div", { class: "row few" }, changes.node, front.go), conditions.node);
-  put(byId("front"), front.node);
-  startDock(h("div", { class: "question" }, change, go, why));
+  put(byId("front"), prices.node, front.node);
+  startDock(h("div", { class: "question" }, change, go, prices.go, why));
   put(byId("explanation"), h("div", { class: "pair" }, cards.map((card) => card.node)));
   api.health().then((health) => limit.sync(health.time_limit)).catch(() => limit.sync(30));
   subscribe((changed) => {
@@ -170,6 +172,7 @@ export function startExplanation() {
     changes.sync();
     front.go.hidden = state.scene.features.length < 2;
     front.sync();
+    prices.sync();
     for (const card of cards) card.sync();
   });
 }

@@ -2,6 +2,7 @@
 
 import { byId, h, put } from "./dom.js";
 import { forecastSlot } from "./forecast.js";
+import { rulesSlot } from "./prices.js";
 import { menuSlot, reasonsSlot } from "./side-by-side.js";
 import { sinceSlot } from "./since.js";
 import { subject, subjects, subjectWords } from "./others.js";
@@ -25,7 +26,7 @@ function subjectChoice() {
 
 export function startMore() {
   const choice = subjectChoice();
-  const slots = [menuSlot(), reasonsSlot(), sinceSlot(), forecastSlot()];
+  const slots = [menuSlot(), reasonsSlot(), sinceSlot(), forecastSlot(), rulesSlot()];
   put(byId("more-tools"), choice.node);
   put(byId("more"), slots.map(({ node }) => node));
   subscribe(() => {

@@ -34,10 +34,10 @@ const SUBJECT = {
 export const subjectWords = (about, kind) => SUBJECT[`${about} ${kind}`]();
 
 /** Questions that are not about plans. */
-const WITHOUT_PLAN = ["compare", "forecast"];
+const WITHOUT_PLAN = ["compare", "forecast", "rules"];
 
 /** Why such a question cannot be asked at the moment, or an empty text. */
-export const otherObstacle = (name) => (!WITHOUT_PLAN.includes(name) && subject()[0] === "mine" ? planObstacle() : obstacle());
+export const otherObstacle = (name) => (name === "prices" || (!WITHOUT_PLAN.includes(name) && subject()[0] === "mine") ? planObstacle() : obstacle());
 
 const slotOf = (name, question = {}, about = {}) => ({
   ask: () => api.ask(name, state.scene.id, question),
@@ -54,6 +54,8 @@ export async function askOther(name, given = null) {
   const where = { context: state.context, fixed: state.locks, bounds: state.limits, ...limits };
   const [question, of] = {
     compare: () => [{ before: given, after: state.context, ...limits }, { about: "any", before: given }],
+    prices: () => [{ context: state.context, plan: state.plan, ...limits }, { about: "mine" }],
+    rules: () => [limits, { about: "any" }],
     forecast: () => [{ ...where, ...given, ...conditionsOfForecasts() }, { about: "any", wanted: given }],
   }[name]?.() ?? [{ ...where, ...SUBJECTS[about](), kind, ...conditionsOfSeveral() }, { about, kind, words: subjectWords(about, kind) }];
   setOther(name, { ...of, state: "queued", stale: false });

@@ -5,7 +5,7 @@ const listeners = new Set();
 export const KINDS = ["relative", "absolute"];
 
 /** Questions with several answers, the comparison of two contexts, and the question about a forecast. */
-export const OTHERS = ["front", "menu", "reasons", "compare", "forecast"];
+export const OTHERS = ["front", "menu", "reasons", "compare", "forecast", "prices", "rules"];
 
 const nothingAsked = () => ({ relative: { state: "idle" }, absolute: { state: "idle" } });
 const nothingElse = () => Object.fromEntries(OTHERS.map((name) => [name, { state: "idle" }]));
@@ -77,7 +77,7 @@ export function ask(patch) {
   const mattersTo = (about, keys = Object.keys(patch)) => keys.some((key) => (ABOUT[key] ?? about) === about);
   // Refits and the number of changes are not for questions with several answers.
   const several = Object.keys(patch).filter((key) => key !== "conditions" || ["margin", "plausible"].some((name) => patch.conditions[name] !== state.conditions[name]));
-  const outdates = (name, { about }) => (name === "compare" ? "context" in patch : name === "forecast" ? mattersToForecasts(patch) : mattersTo(about, several));
+  const outdates = (name, { about }) => (name === "rules" ? false : name === "prices" ? ["context", "plan"].some((key) => key in patch) : name === "compare" ? "context" in patch : name === "forecast" ? mattersToForecasts(patch) : mattersTo(about, several));
   const others = Object.fromEntries(Object.entries(state.others).map(([name, entry]) => [name, entry.state !== "idle" && !entry.stale && outdates(name, entry) ? { ...entry, stale: true } : entry]));
   update({ ...patch, others, picked: null, ...(asked ? { stale: state.stale || mattersTo(state.about) } : {}), ...(asked || state.picked ? { stage: "today" } : {}) });
 }

@@ -1,0 +1,135 @@
+"""`whence prices` and `whence rules`: at which prices a plan would be right, and what the policy does in general."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Annotated
+
+import typer
+
+from whence.cli import STOPPED
+from whence.cli.options import (
+    SECONDS,
+    ContextOption,
+    JsonOption,
+    LimitOption,
+    PolicyOption,
+    ProjectArgument,
+    ReportOption,
+    read_context,
+    read_limit,
+)
+from whence.cli.other_questions import opened, tell
+from whence.cli.screen import FOUND, NONE, TIME_LIMIT, searching, waiting
+from whence.errors import InputError
+from whence.util.json import quoted
+from whence.util.text import number
+
+
+def prices(
+    project: ProjectArgument,
+    context: ContextOption,
+    instead: Annotated[
+        str, typer.Option("--instead", "-i", metavar="PLAN", help="Your plan, as for 'whence explain'; see its help.")
+    ],
+    kind: Annotated[
+        str,
+        typer.Option(metavar="absolute|relative", help="The best plan there, or as good as the decision."),
+    ] = "absolute",
+    fix: Annotated[
+        list[str] | None,
+        typer.Option("--fix", metavar="PRICE", help="A price that stays; may be repeated."),
+    ] = None,
+    bound: Annotated[
+        list[str] | None,
+        typer.Option("--bound", metavar="PRICE=LOW:HIGH", help="Between what a price may lie; may be repeated."),
+    ] = None,
+    weight: Annotated[
+        list[str] | None,
+        typer.Option("--weight", metavar="PRICE=NUMBER", help="What a relative change counts; may be repeated."),
+    ] = None,
+    each: Annotated[
+        bool, typer.Option("--each", help="A price for every product or edge by itself, not one factor for all.")
+    ] = False,
+    time_limit: LimitOption = f"{SECONDS:g}",
+    report: ReportOption = None,
+    policy: PolicyOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Prices: at which prices your plan would be right, in the context as it is; the nearest to today's, proved.
+
+    [bold]Examples[/bold]
+
+      whence prices whence.toml --context 12 --instead row:40
+      whence prices whence.toml -c 12 -i row:40 --kind relative --fix holding --report prices.html
+      whence prices whence.toml -c 12 -i row:40 --each --bound backorder=1:9
+    """
+    seconds = read_limit(time_limit)
+    ready = opened(project, policy, report)
+    given, plan = read_context(ready, context), ready.plan_asked(instead)
+    with waiting("Looking for prices ..."):
+        found = ready.fitted().prices(
+            given,
+            plan,
+            kind=kind,  # type: ignore[arg-type]
+            fixed=fix or (),
+            bounds=_ends(bound or ()),
+            weights={name: _number("--weight", text, value) for text, name, value in _named("--weight", weight or ())},
+            common=not each,
+            time_limit=seconds,
+        )
+    tell(ready, found, report, as_json)
+    raise typer.Exit({"none": NONE, "time_limit": TIME_LIMIT}.get(found.status, FOUND))
+
+
+def rules(
+    project: ProjectArgument,
+    up_to: Annotated[int, typer.Option("--up-to", metavar="COUNT", min=1, help="The largest number of rules.")] = 6,
+    min_share: Annotated[
+        float, typer.Option("--min-share", metavar="SHARE", help="The least share of the history that a rule is about.")
+    ] = 0.02,
+    time_limit: LimitOption = f"{SECONDS:g}",
+    report: ReportOption = None,
+    policy: PolicyOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Rules: what the policy does in general, as a few rules, what they cost more, and where they fail.
+
+    [bold]Examples[/bold]
+
+      whence rules whence.toml
+      whence rules whence.toml --up-to 4 --report rules.html
+    """
+    seconds = read_limit(time_limit)
+    ready = opened(project, policy, report)
+    with searching(seconds) as search:
+        found = ready.fitted().rules(up_to, min_share=min_share, time_limit=seconds, on_progress=search)
+    tell(ready, found, report, as_json)
+    raise typer.Exit(STOPPED if search.stopping else FOUND)
+
+
+def _named(option: str, texts: Iterable[str]) -> list[tuple[str, str, str]]:
+    found = []
+    for text in texts:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not equals or not name or not value:
+            raise InputError(f"{option!r} must be given as price=value. Got {quoted(text)} instead.")
+        found.append((text, name, value))
+    return found
+
+
+def _ends(texts: Iterable[str]) -> dict[str, tuple[float, float]] | None:
+    found = {}
+    for text, name, value in _named("--bound", texts):
+        low, colon, high = value.partition(":")
+        if not colon:
+            raise InputError(f"'--bound' must be given as price=low:high. Got {quoted(text)} instead.")
+        found[name] = _number("--bound", text, low), _number("--bound", text, high)
+    return found or None
+
+
+def _number(option: str, text: str, value: str) -> float:
+    read = number(value.strip())
+    if read is None:
+        raise InputError(f"{option!r} must hold numbers. Got {quoted(text)} instead.")
+    return read
