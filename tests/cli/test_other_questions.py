@@ -33,6 +33,37 @@ def test_in_words_as_json_and_as_a_report(bakery: Path, tmp_path: Path, command:
     verified(document, bakery, tmp_path)
 
 
+def test_prices(bakery: Path, tmp_path: Path) -> None:
+    """Prices in words, as a report and as JSON that is verified; no such prices is exit code 3."""
+    asked = ("prices", bakery, *QUESTION, "--kind", "relative", "--fix", "holding", "--weight", "backorder=2")
+    told = run(*asked, "--report", tmp_path / "prices.html")
+    assert told.exit_code == 0, told.output
+    assert "Your plan is right today" in told.stdout
+    assert "At which prices?" in (tmp_path / "prices.html").read_text("utf-8")
+    document = json.loads(run(*asked, "--json").stdout)
+    assert document["schema"] == "whence/prices/1"
+    verified(document, bakery, tmp_path)
+    assert run("prices", bakery, *QUESTION, "--fix", "holding", "--fix", "backorder").exit_code == 3
+    for option, said in [
+        (("--bound", "backorder=1"), "'--bound' must be given as price=low:high"),
+        (("--weight", "backorder"), "'--weight' must be given as price=value"),
+        (("--weight", "backorder=much"), "'--weight' must hold numbers"),
+        (("--fix", "rent"), "'fixed' must name parameters among"),
+    ]:
+        assert said in refused(run("prices", bakery, *QUESTION, *option))
+
+
+def test_rules(bakery: Path, tmp_path: Path) -> None:
+    """Rules in words, as a report and as JSON."""
+    told = run("rules", bakery, "--up-to", "2", "--time-limit", "3", "--report", tmp_path / "rules.html")
+    assert told.exit_code == 0, told.output
+    assert "2 rules stand for the policy." in told.stdout
+    assert "What does the policy do in general?" in (tmp_path / "rules.html").read_text("utf-8")
+    document = json.loads(run("rules", bakery, "--up-to", "2", "--time-limit", "3", "--json").stdout)
+    assert document["schema"] == "whence/rules/1"
+    assert "'min_share' must be" in refused(run("rules", bakery, "--min-share", "3"))
+
+
 def test_compare(bakery: Path, tmp_path: Path) -> None:
     """Both plans, contributions that add up, and a report."""
     asked = ("compare", bakery, "--before", "2024-01-04", "--after", "2024-07-13")

@@ -101,6 +101,25 @@ def test_the_answer_is_the_policys_own(
     assert said.text.split("\n")[0] in html.unescape(report.text)
 
 
+def test_prices_and_rules(client: httpx.Client, live: Live) -> None:
+    """Prices at which the plan is right, those at which it is as good where it is best at none, and a few rules."""
+    scene = client.get("/api/scenes/bakery").json()
+    asked = {"context": scene["context"], "plan": scene["alternative"]}
+    found = waited(client, client.post("/api/scenes/bakery/prices", json=asked).raise_for_status().json()["job"])
+    assert found["result"]["answer"]["status"] in ("optimal", "already")
+    best = client.post(
+        "/api/scenes/bakery/prices", json={**asked, "kind": "absolute", "fixed": ["holding", "backorder"]}
+    )
+    none = waited(client, best.raise_for_status().json()["job"])
+    assert none["result"]["answer"]["status"] == "none"
+    assert client.post("/api/scenes/bakery/prices", json={**asked, "plan": [-1, 0, 0, 0]}).status_code == 422
+    rules = client.post("/api/scenes/bakery/rules", json={"up_to": 2, "time_limit": 5}).raise_for_status().json()
+    told = waited(client, rules["job"])
+    assert len(told["result"]["answer"]["rules"]) == 2
+    report = client.get(f"/api/answers/{told['job']}/report.html").raise_for_status().text
+    assert "What does the policy do in general?" in report
+
+
 def test_a_comparison(client: httpx.Client, live: Live) -> None:
     """Two contexts: contributions in money that add up to the turn, and both plans."""
     past = client.get("/api/scenes/bakery/observations/3").json()["context"]

@@ -227,10 +227,6 @@ def _unreadable(request: Request, error: Exception) -> Response:
     return JSONResponse({"detail": told}, error.status_code, error.headers)
 
 
-if __name__ == "__main__":
-    print(json.dumps(create_app([]).openapi(), indent=2, ensure_ascii=False))
-
-
 _FOLDER = File(__file__).parent
 _TYPES = {
     ".css": "text/css; charset=utf-8",
@@ -273,3 +269,7 @@ def _tagged(request: Request, content: bytes, media_type: str) -> Response:
     if request.headers.get("if-none-match") == tag:
         return Response(status_code=304, headers=headers)
     return Response(content, media_type=media_type, headers=headers)
+
+
+if __name__ == "__main__":
+    print(json.dumps(create_app([]).openapi(), indent=2, ensure_ascii=False))
