@@ -74,17 +74,19 @@ def test_a_category_that_is_not_declared(tmp_path: Path) -> None:
     )
 
 
-def test_numbers_with_separators_are_found(tmp_path: Path) -> None:
-    """Numbers in disguise are neither read as numbers nor, unless somebody says so, as categories."""
-    rows = ["price,sold", *(f'"{1000 + 37 * i:,}",{i}' for i in range(20))]
+def test_numbers_with_separators_are_read(tmp_path: Path) -> None:
+    """Numbers as people write them are numbers, unless somebody says that they are categories or they may be either."""
+    rows = ["price,sold", *(f'"{1000 + 37 * i:,}",{i % 7}' for i in range(20))]
     text = '[data]\nhistory = "days.csv"\n[outcomes]\ncolumns = ["sold"]\n' + KNN + NEWSVENDOR
     path = write_project(tmp_path, text, data="\n".join(rows) + "\n")
-    (finding,) = said(path)
+    assert Project.load(path).X["price"].tolist() == [1000 + 37 * i for i in range(20)]
+    declared = write_project(tmp_path, text + '[features.price]\ntype = "categorical"\n', data="\n".join(rows) + "\n")
+    assert Project.load(declared).fitted().schema_.kinds() == {"price": "categorical"}
+    mixed = ["price,sold", *(f'"{i},5","{i}.5"' for i in range(20))]
+    (finding,) = said(write_project(tmp_path, text, data="\n".join(mixed) + "\n"))
     assert finding.startswith(
         "days.csv, column 'price': holds numbers with separators, percent or currency signs, such as"
     )
-    declared = write_project(tmp_path, text + '[features.price]\ntype = "categorical"\n', data="\n".join(rows) + "\n")
-    assert Project.load(declared).fitted().schema_.kinds() == {"price": "categorical"}
 
 
 def test_steps_scales_and_derived_features(tmp_path: Path) -> None:

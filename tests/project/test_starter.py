@@ -33,6 +33,7 @@ def test_types_are_found_out(tmp_path: Path) -> None:
     schema = project.fitted().schema_
     kinds = {name: type(schema.kind(name)).__name__ for name in schema.names}
     assert kinds == {
+        "date": "Date",
         "temp °C": "Continuous",
         "open": "Binary",
         "size": "Discrete",
@@ -41,8 +42,8 @@ def test_types_are_found_out(tmp_path: Path) -> None:
     }
     assert list(project.Y.columns) == ['rolls "big"']
     assert project.X.index.tolist()[0] == "2024-01-01"
-    assert any("'rolls \"big\"', as the outcome" in remark for remark in made.remarks)
-    assert "Rows are named after 'date', which is not a feature." in made.remarks
+    assert "Took 'rolls \"big\"' as the outcome: the last column of numbers. Say which with --outcomes." in made.remarks
+    assert "Rows are named after 'date'; its weekday is a feature." in made.remarks
 
 
 def test_whole_numbers_stay_whole(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import time
 from pathlib import Path
 from typing import Annotated
@@ -21,6 +22,7 @@ from whence.examples import Example, bakery, city
 from whence.features import Cyclic, Ordered, Schema
 from whence.problems.base import cost_unit_of
 from whence.project import Project
+from whence.project.leaks import Guess
 from whence.project.project import read_project, save_policy
 from whence.project.starter import starter
 from whence.report.numbers import plain, value
@@ -167,12 +169,23 @@ def init(
     if target.exists() and not (overwrite and target.is_file()):
         raise InputError(f"{str(target)!r} already exists; use --overwrite, or choose another name with --out.")
     names = [name.strip() for given in outcomes or () for name in given.split(",") if name.strip()]
-    with waiting(f"Reading {table.name} ..."):
-        made = starter(table, names, _seen_from(table, target.parent))
+    seen = _seen_from(table, target.parent)
+    if not names and sys.stdin.isatty() and sys.stderr.isatty():
+        made = starter(table, names, seen, _ask)
+    else:
+        with waiting(f"Reading {table.name} ..."):
+            made = starter(table, names, seen)
     write_text(target, made.text, "a project file")
     for remark in made.remarks:
         note(remark)
     print_text(f"Wrote {target}. Say under [problem] what is decided, then run: whence check {target}")
+
+
+def _ask(guess: Guess) -> list[str]:
+    """Ask on the terminal which columns hold outcomes."""
+    note(f"These columns look like outcomes ({guess.reason}): what is not known when the decision is made.")
+    given: str = typer.prompt("Outcomes, with commas between them", default=", ".join(guess.columns), err=True)
+    return [name.strip() for name in given.split(",") if name.strip()] or guess.columns
 
 
 def _only_csv() -> Path:

@@ -19,7 +19,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from whence.errors import InputError
-from whence.features.dates import as_day
+from whence.project.cell_values import days_of, decimal_sign, read_number
 from whence.project.findings import Findings, Place, ProjectError
 from whence.util.files import chunks, open_file
 from whence.util.frames import DATE
@@ -34,11 +34,8 @@ _Row = tuple[int, list[str]]
 ROWS_AT_ONCE = 10_000
 #: Different cells of a column that are kept once however often they occur. Of one with more hardly any repeats itself.
 REPEATED = 100_000
-#: Characters by which separators are found out.
-HEAD = 1 << 16
-
-_DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?")
-_DECIMAL_POINT = re.compile(r"[+-]?\d*\.\d+(?:[eE][+-]?\d+)?")
+#: Characters by which separators are found out, and rows by which the decimal sign is.
+HEAD, JUDGED = 1 << 16, 200
 
 
 @dataclass(frozen=True)
@@ -178,7 +175,8 @@ def _table(
     if not body.lines or not usable:
         return None
     cells = pd.DataFrame(body.cells(), columns=names)
-    sign = decimal or ("." if separator == "," else _decimal(cells))
+    head = [cell for row in cells.head(JUDGED).to_numpy().tolist() for cell in row]
+    sign = decimal or decimal_sign(head, separator)
     return CsvTable(path, cells, np.array(body.lines, dtype=np.int64), sign, separator, every)
 
 
@@ -288,14 +286,6 @@ def _separator(head: str, header: bool) -> str:
     return best
 
 
-def _decimal(cells: pd.DataFrame) -> str:
-    """The decimal sign: a comma where numbers with one occur and none with a point."""
-    head = [cell for row in cells.head(200).to_numpy().tolist() for cell in row]
-    commas = any(_DECIMAL_COMMA.fullmatch(cell) for cell in head)
-    points = any(_DECIMAL_POINT.fullmatch(cell) for cell in head)
-    return "," if commas and not points else "."
-
-
 def listed(found: Findings, table: CsvTable, column: str, rows: NDArray[np.int64], text: str) -> None:
     """Report some cells of a column, the first few of them one by one; `{}` in `text` stands for the cell."""
     for row in rows[:LISTED].tolist():
@@ -313,6 +303,7 @@ MISSING = {"", "na", "n/a", "nan", "null", "none", "#n/a", "-"}
 
 _WHOLE = re.compile(r"[+-]?(?:0|[1-9]\d{0,14})", re.ASCII)
 _CODE = re.compile(r"0\d+")
+_DASHED = re.compile(r"\d{1,2}-\d{1,2}-\d{4}(?: .*)?", re.ASCII)
 
 
 def content(table: CsvTable, column: str) -> Content:
@@ -325,11 +316,12 @@ def content(table: CsvTable, column: str) -> Content:
         return "whole"
     # A code such as 007 is a number only to a computer.
     codes = any(_CODE.fullmatch(cell) for cell in distinct)
-    if not codes and not np.isnan(_numbers(np.array(distinct, dtype=object), table.decimal)).any():
-        return "number"
+    values = _numbers(np.array(distinct, dtype=object), table.decimal)
+    if not codes and not np.isnan(values).any():
+        return "whole" if _are_whole(distinct, values, table.decimal) else "number"
     if all(cell.lower() in YES_AND_NO for cell in distinct):
         return "yes and no"
-    return "date" if _all(DATE, distinct) else "text"
+    return "date" if _all(DATE, distinct) or _all(_DASHED, distinct) else "text"
 
 
 def missing(table: CsvTable, column: str) -> pd.Series:
@@ -340,21 +332,28 @@ def missing(table: CsvTable, column: str) -> pd.Series:
     return cells.isin([cell for cell in set(cells.tolist()) if cell.lower() in MISSING])
 
 
-def number_column(table: CsvTable, column: str, found: Findings) -> pd.Series:
-    """A column of numbers, integers where all of them are whole; every other cell is an error."""
+#: What to do about a cell that is missing.
+DROP = ' Leave such rows out with missing = "drop" in [data], or fill the cell in.'
+
+
+def number_column(table: CsvTable, column: str, found: Findings, hint: str = "") -> pd.Series:
+    """Return a column of numbers, integers where all of them are whole; every other cell is an error.
+
+    The `hint` says what may be done about one that is missing.
+    """
     # Cells repeat themselves, and texts are slow: each different one is looked at once.
     place, cells = pd.factorize(table.cells[column].to_numpy(dtype=object))
     gone = np.array([cell.lower() in MISSING for cell in cells], dtype=np.bool_)
     values = _numbers(cells, table.decimal)
     sign = "comma" if table.decimal == "," else "point"
     for fault, text in (
-        (gone, "is missing; every cell must hold a number. Got {}."),
+        (gone, f"is missing; every cell must hold a number. Got {{}}.{hint}"),
         (np.isnan(values) & ~gone, f"must be a number with a decimal {sign}. Got {{}} instead."),
         (np.isinf(values), "must be a finite number. Got {} instead."),
     ):
         if fault.any():
             listed(found, table, column, np.flatnonzero(fault[place]), text)
-    if _all(_WHOLE, cells):
+    if _are_whole(cells, values, table.decimal):
         values = values.astype(np.int64)
     return pd.Series(values[place])
 
@@ -374,24 +373,36 @@ def binary_column(table: CsvTable, column: str, found: Findings) -> pd.Series:
 def text_column(table: CsvTable, column: str, found: Findings) -> pd.Series:
     """A column of texts; an empty cell is an error."""
     cells = table.cells[column]
-    listed(found, table, column, np.flatnonzero(cells == ""), "is missing; every cell must name a category. Got {}.")
+    text = f"is missing; every cell must name a category. Got {{}}.{DROP}"
+    listed(found, table, column, np.flatnonzero(cells == ""), text)
     return cells.copy()
 
 
 def date_column(table: CsvTable, column: str, found: Findings) -> pd.Series:
-    """A column of dates, written as 2025-06-14; every other cell is an error."""
-    cells = table.cells[column]
-    days = [as_day(cell) for cell in cells.tolist()]
+    """Return a column of dates, written in any usual way; every other cell is an error."""
+    days = days_of(table.cells[column].tolist())
     wrong = np.flatnonzero([day is None for day in days])
     listed(found, table, column, wrong, "must be a date, such as 2025-06-14. Got {} instead.")
     return pd.Series(pd.to_datetime([date(1970, 1, 1) if day is None else day for day in days]))
 
 
 def _numbers(cells: NDArray[Any], decimal: str) -> NDArray[np.float64]:
-    """Cells as numbers, NaN where one is none."""
+    """Return cells as numbers, NaN where one is none."""
+    plain = cells
     if decimal == ",":
-        cells = np.array([cell.replace(".", "?").replace(",", ".") for cell in cells], dtype=object)
-    return np.asarray(pd.to_numeric(cells, errors="coerce"), dtype=np.float64)
+        plain = np.array([cell.replace(".", "?").replace(",", ".") for cell in cells], dtype=object)
+    values = np.array(pd.to_numeric(plain, errors="coerce"), dtype=np.float64)
+    for at in np.flatnonzero(np.isnan(values)).tolist():
+        found = read_number(cells[at], decimal)
+        values[at] = np.nan if found is None else found
+    return values
+
+
+def _are_whole(cells: Iterable[str], values: NDArray[np.float64], decimal: str) -> bool:
+    """Whether all cells are whole numbers, and written as such: 3.0 is none."""
+    if not np.isfinite(values).all() or np.abs(values).max(initial=0.0) >= 1e15 or (values % 1.0).any():
+        return False
+    return not any(decimal in cell or "e" in cell or "E" in cell for cell in cells)
 
 
 def _all(pattern: re.Pattern[str], cells: Iterable[str]) -> bool:

@@ -18,6 +18,7 @@ from whence.features.inference import MANY_CATEGORIES
 from whence.features.kinds import Binary, Categorical, Continuous, Discrete, Feature
 from whence.features.number_column import sorted_categories
 from whence.project.csv_files import (
+    DROP,
     MISSING,
     CsvTable,
     binary_column,
@@ -125,7 +126,7 @@ def typed_column(table: CsvTable, name: str, declared: Mapping[str, Declared], f
         return date_column(table, name, found)
     if owner.type in ("categorical", "ordered"):
         return _categories(table, name, owner, found)
-    return number_column(table, name, found)
+    return number_column(table, name, found, DROP)
 
 
 def _apparent(table: CsvTable, name: str, found: Findings) -> pd.Series | None:
@@ -143,7 +144,7 @@ def _apparent(table: CsvTable, name: str, found: Findings) -> pd.Series | None:
         )
         return None
     if holds in ("whole", "number"):
-        return number_column(table, name, found)
+        return number_column(table, name, found, DROP)
     if holds == "yes and no":
         return binary_column(table, name, found)
     example = written_number(cell for cell in set(table.cells[name].tolist()) if cell.lower() not in MISSING)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from whence.checks import Rule, one_of
-from whence.project.csv_files import SEPARATORS, CsvFormat, CsvTable, missing, number_column, read_csv
+from whence.project.csv_files import DROP, SEPARATORS, CsvFormat, CsvTable, missing, number_column, read_csv
 from whence.project.features import Declared, typed_column
 from whence.project.findings import TEXT, TEXTS, Findings, Place, Section
 from whence.util.text import nearest
@@ -35,6 +35,8 @@ class History:
     files: tuple[Path, ...]
     #: What each row counts for, where they do not count alike.
     weight: pd.Series | None = None
+    #: Features that stand behind an outcome in the table.
+    after: tuple[str, ...] = ()
 
 
 def read_format(data: Section) -> CsvFormat:
@@ -72,7 +74,8 @@ def read_history(
     # What a row counts for is no feature of its context.
     left_out = ignore if weight is None or faulty else [*ignore, weight]
     faults = len(found.errors)
-    used = _used(data, outcomes, contexts, results, index, left_out, wanted)
+    dated = {column for one in declared.values() if one.type == "date" for column in one.names}
+    used = _used(data, outcomes, contexts, results, index, left_out, wanted, dated)
     if used is None:
         return None
     features, targets = used
@@ -92,7 +95,7 @@ def read_history(
         named = features if weight is None or faulty else [*features, weight]
         contexts, results = _complete(contexts, results, named, targets, found)
     columns = {name: typed_column(contexts, name, owners, found) for name in features}
-    Y = {name: number_column(results, name, found) for name in targets}
+    Y = {name: number_column(results, name, found, DROP) for name in targets}
     usable = {name: column for name, column in columns.items() if column is not None}
     labels = (
         pd.RangeIndex(1, len(contexts.lines) + 1) if index is None or not certain else contexts.cells[index].tolist()
@@ -108,7 +111,15 @@ def read_history(
         contexts.decimal,
         files,
         counts,
+        _behind(contexts, features, targets),
     )
+
+
+def _behind(contexts: CsvTable, features: Sequence[str], outcomes: Sequence[str]) -> tuple[str, ...]:
+    """Return the features that stand behind an outcome in the same table."""
+    names = list(contexts.cells.columns)
+    first = min((names.index(name) for name in outcomes if name in names), default=len(names))
+    return tuple(name for name in features if names.index(name) > first)
 
 
 def _known_weight(data: Section, contexts: CsvTable, weight: str, index: str | None, ignore: list[str]) -> bool:
@@ -147,8 +158,12 @@ def _used(
     index: str | None,
     ignore: list[str],
     wanted: Sequence[str] | None,
+    dated: Collection[str],
 ) -> tuple[list[str], list[str]] | None:
-    """The columns of features and those of outcomes that there are, with an error for every name that no file has."""
+    """Return the columns of features and of outcomes that there are, with an error for every name that no file has.
+
+    The column after which rows are named is a feature where it is declared as a date (`dated`).
+    """
     here, there = list(contexts.cells.columns), list(results.cells.columns)
     for key, names in (("index", [] if index is None else [index]), ("ignore", ignore)):
         for name in names:
@@ -168,7 +183,7 @@ def _used(
             section.error("columns", f"names {name!r}, which {results.path.name} does not have.{nearest(name, there)}")
         elif times > 1 or name in left:
             section.error("columns", f"names {name!r} twice, or another key names it too.")
-    left_out = {*left, *(outcomes if results is contexts else ())}
+    left_out = {*ignore, *(outcomes if results is contexts else ()), *({index} - {*dated})}
     features = [name for name in here if name not in left_out]
     if not features:
         data.error(None, f"leaves no column of {contexts.path.name} for the context.")

@@ -26,6 +26,7 @@ from whence.project.csv_files import CsvFormat, decoded, load_csv
 from whence.project.features import built_features, known_fault, read_declared
 from whence.project.findings import TEXT, TEXTS, Finding, Findings, Place, ProjectError, Section, Source
 from whence.project.history import read_format, read_history
+from whence.project.leaks import find_leaks
 from whence.project.problems import edge_columns, problem_files, read_network, read_problem
 from whence.project.sections import ExplainDefaults, read_explain_defaults, read_risk, read_weights
 from whence.project.typed_questions import ContextReader, is_file, is_set, json_value, read_json_file, read_plan_set
@@ -301,6 +302,12 @@ def read_project(path: Path) -> tuple[Project | None, Findings]:
         files=(*history.files, *problem_files(problem_section)),
     )
     _try_out(project, weights_section, data, explain_section)
+    for leak in find_leaks(X, Y, history.after):
+        found.warning(
+            Place(history.files[0].name, None, f"column {leak.column!r}"),
+            f"{leak.reason}: is it known when the decision is made? Otherwise the policy sees the future; leave it out "
+            f"with [data] ignore = [{leak.column!r}].",
+        )
     project.warnings = [finding for finding in found if finding.severity == "warning"]
     return project, found.sorted(path.name)
 

@@ -4,28 +4,29 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
+from datetime import date
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+import pandas as pd
+
 from whence.errors import InputError
 from whence.features.inference import FEW_LEVELS, MANY_CATEGORIES
-from whence.project.csv_files import CsvFormat, CsvTable, content, load_csv, number_column
+from whence.project.cell_values import days_of, unit_of
+from whence.project.csv_files import MISSING, CsvFormat, CsvTable, content, load_csv, number_column
 from whence.project.findings import Findings
+from whence.project.leaks import Guess, Leak, find_leaks, guess_outcomes, words_of
 from whence.project.sections import WEIGHTS
 from whence.report.numbers import plain
-from whence.util.text import nearest
+from whence.util.text import listed, nearest
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 #: Bytes of a file by which its columns are judged; of a larger one, as many rows from all over it.
 JUDGED = 16_000_000
 
-
-#: Why a column is left out.
-LEFT_OUT = {
-    "empty": "it is empty",
-    "date": "dates are not features. Put what matters about them (month, weekday, hour) in columns of their own",
-}
 
 #: What every feature may have, said once.
 FEATURES = """# What each column of the context is. Every feature may also have
@@ -36,74 +37,150 @@ FEATURES = """# What each column of the context is. Every feature may also have
 
 
 class Starter(NamedTuple):
-    """The text of a first project file, and remarks on what was guessed for it and should be looked at."""
+    """The text of a first project file, and remarks on what was guessed for it."""
 
     text: str
     remarks: list[str]
 
 
-def starter(data: Path, outcomes: Sequence[str] = (), name: str | None = None) -> Starter:
-    """A commented project file for the CSV file `data`, which it calls `name`.
+#: Asks which columns are outcomes, given those that were guessed and why; returns their names.
+Ask = Callable[[Guess], Sequence[str]]
 
-    Its outcomes are by default the last column of numbers.
+
+def starter(data: Path, outcomes: Sequence[str] = (), name: str | None = None, ask: Ask | None = None) -> Starter:
+    """Return a commented project file for the CSV file `data`, which it calls `name`.
+
+    Outcomes that are not given are guessed, and `ask` is asked about the guess. Columns that tell more than is known
+    when the decision is made are left out, with a remark.
     """
     table = load_csv(data, CsvFormat(), JUDGED)
-    kinds = {column: content(table, column) for column in table.cells.columns}
-    remarks: list[str] = []
+    columns = _Columns(table)
     if table.every > 1:
-        remarks.append(
+        columns.remarks.append(
             f"Judged {data.name} by one row in {table.every} ({len(table.cells):,} rows); 'whence check' looks at all."
         )
-    chosen = _outcomes(table, kinds, outcomes, remarks)
-    index, ignore = _left_out(table, kinds, chosen, remarks)
-    features = [column for column in kinds if column not in {*chosen, *ignore, index}]
+    chosen = _outcomes(columns, outcomes, ask)
+    index, ignore = _left_out(columns, chosen)
+    features = [column for column in columns.kinds if column not in {*chosen, *ignore}]
+    features = [column for column in features if column != index or _parts(columns, column)]
     if not features:
         raise InputError(f"{data.name} has no column left for the context besides {', '.join(map(repr, chosen))}.")
     parts = [
         _head(name or data.name, table, index, ignore),
         f"[outcomes]\n# What is not known when the decision is made; costs depend on it.\ncolumns = {_list(chosen)}",
         FEATURES,
-        *(_feature(table, column, kinds[column]) for column in features),
+        *(_feature(columns, column) for column in features),
         _tail(chosen),
     ]
-    return Starter("\n\n".join(parts) + "\n", remarks)
+    return Starter("\n\n".join(parts) + "\n", columns.remarks)
 
 
-def _outcomes(table: CsvTable, kinds: Mapping[str, str], given: Sequence[str], remarks: list[str]) -> list[str]:
+class _Columns:
+    """The columns of a table, what each holds, and remarks on what was found out about them."""
+
+    def __init__(self, table: CsvTable) -> None:
+        self.table = table
+        self.kinds = {str(column): content(table, column) for column in table.cells.columns}
+        self.remarks: list[str] = []
+
+    @cached_property
+    def numbers(self) -> dict[str, pd.Series]:
+        """The columns of numbers."""
+        names = [name for name, kind in self.kinds.items() if kind in ("whole", "number")]
+        return {name: number_column(self.table, name, Findings()) for name in names}
+
+    def days(self, column: str) -> list[date] | None:
+        """Return the days of a column of dates; None where some cells are none, such as times of day."""
+        days = days_of([cell for cell in self.table.cells[column].tolist() if cell.lower() not in MISSING])
+        known = [day for day in days if day is not None]
+        return known if len(known) == len(days) else None
+
+
+def _outcomes(columns: _Columns, given: Sequence[str], ask: Ask | None) -> list[str]:
+    table, kinds = columns.table, columns.kinds
+    if not given:
+        if not columns.numbers:
+            raise InputError(f"{table.path.name} has no column of numbers that could be an outcome.")
+        guess = guess_outcomes(columns.numbers)
+        if ask is not None:
+            given = ask(guess)
+        else:
+            named = listed([repr(column) for column in guess.columns])
+            what = "the outcomes" if len(guess.columns) > 1 else "the outcome"
+            columns.remarks.append(f"Took {named} as {what}: {guess.reason}. Say which with --outcomes.")
+            return guess.columns
     for column in given:
         if column not in kinds:
             raise InputError(
                 f"'--outcomes' names {column!r}, which {table.path.name} does not have.{nearest(column, kinds)}"
             )
-        if kinds[column] not in ("whole", "number"):
+        if column not in columns.numbers:
             raise InputError(f"'--outcomes' names {column!r}, which does not hold numbers.")
-    if given:
-        return list(dict.fromkeys(given))
-    numeric = [column for column, kind in kinds.items() if kind in ("whole", "number")]
-    if not numeric:
-        raise InputError(f"{table.path.name} has no column of numbers that could be an outcome.")
-    remarks.append(f"Took the last column of numbers, {numeric[-1]!r}, as the outcome; say which with --outcomes.")
-    return [numeric[-1]]
+    return list(dict.fromkeys(given))
 
 
-def _left_out(
-    table: CsvTable, kinds: Mapping[str, str], outcomes: list[str], remarks: list[str]
-) -> tuple[str | None, list[str]]:
-    """The column after which the rows are named, if any, and the columns that cannot be features."""
+def _left_out(columns: _Columns, outcomes: list[str]) -> tuple[str | None, list[str]]:
+    """Return the column after which the rows are named, if any, and the columns that are not to be features."""
+    table, remarks = columns.table, columns.remarks
     index: str | None = None
     ignore = []
-    for column, kind in kinds.items():
+    for column, kind in columns.kinds.items():
         distinct = table.cells[column].nunique()
         name_like = kind == "text" and distinct > MANY_CATEGORIES and distinct > 0.5 * len(table.cells)
         if column in outcomes or not (kind in ("date", "empty") or name_like):
             continue
+        seen = kind == "date" and _parts(columns, column)
         if index is None and kind != "empty" and distinct == len(table.cells):
             index = column
-            remarks.append(f"Rows are named after {column!r}, which is not a feature.")
-        else:
+            verb = "is a feature" if seen and len(seen) == 1 else "are features"
+            parts = f"; its {listed(seen)} {verb}" if seen else ", which is not a feature"
+            remarks.append(f"Rows are named after {column!r}{parts}.")
+        elif not seen:
             ignore.append(column)
-            remarks.append(f"Left out {column!r}: {LEFT_OUT.get(kind, 'texts are not features')}.")
-    return index, ignore
+            remarks.append(f"Left out {column!r}: {_why_left_out(columns, column)}.")
+    leaks = _leaks(columns, outcomes, [*ignore, *([] if index is None else [index])])
+    # Where nothing else is left to decide by, what is suspect is named, and kept.
+    kept = len(leaks) == len({*columns.kinds} - {*outcomes, *ignore, index})
+    for leak in leaks:
+        done, what = ("Look at", KEPT) if kept else ("Left out", LEFT_OUT)
+        remarks.append(f"{done} {leak.column!r}: it {leak.reason}. {what}")
+    return index, ignore if kept else [*ignore, *(leak.column for leak in leaks)]
+
+
+#: What to do about a column that may tell more than is known when the decision is made.
+LEFT_OUT = "If it is known when the decision is made, take it out of [data] ignore."
+KEPT = "If it is not known when the decision is made, the policy sees the future."
+
+
+def _leaks(columns: _Columns, outcomes: list[str], others: Collection[str]) -> list[Leak]:
+    """Return the columns that would let a policy see the future."""
+    names = list(columns.kinds)
+    features = [name for name in names if name not in {*outcomes, *others} and columns.kinds[name] != "date"]
+    cells = columns.table.cells
+    X = pd.DataFrame({name: columns.numbers.get(name, cells[name]) for name in features})
+    Y = pd.DataFrame({name: columns.numbers[name] for name in outcomes})
+    return find_leaks(X, Y, names[min(names.index(name) for name in outcomes) :])
+
+
+def _why_left_out(columns: _Columns, column: str) -> str:
+    kind = columns.kinds[column]
+    if kind == "empty":
+        return "it is empty"
+    if kind != "date":
+        return "texts are not features"
+    if columns.days(column) is None:
+        return "times of day are not features. Put what matters about them (the hour) in a column of its own"
+    return "other columns tell its weekday and month, or it has but one of each"
+
+
+def _parts(columns: _Columns, column: str) -> list[str]:
+    """Return the parts of a column of dates that may matter, and that no other column is named after."""
+    days = columns.days(column) if columns.kinds[column] == "date" else None
+    if not days:
+        return []
+    others = {word for name in columns.kinds if name != column for word in words_of(name)}
+    values = {"weekday": {day.weekday() for day in days}, "month": {day.month for day in days}}
+    return [part for part, seen in values.items() if len(seen) > 1 and part not in others]
 
 
 def _head(name: str, table: CsvTable, index: str | None, ignore: list[str]) -> str:
@@ -129,24 +206,48 @@ def _head(name: str, table: CsvTable, index: str | None, ignore: list[str]) -> s
     return "\n".join(lines)
 
 
-def _feature(table: CsvTable, column: str, kind: str) -> str:
+def _feature(columns: _Columns, column: str) -> str:
+    table, kind = columns.table, columns.kinds[column]
     lines = [f"[features.{column if _BARE.fullmatch(column) else _text(column)}]"]
-    cells = table.cells[column]
     if kind == "yes and no":
         lines.append('type = "binary"')
+    elif kind == "date":
+        lines += ['type = "date"', f"parts = {_list(_parts(columns, column))}    # what of a date matters"]
     elif kind == "text":
-        levels = cells.unique().tolist()
+        levels = table.cells[column].unique().tolist()
         # What has been seen of a part of the rows may not be all there is.
         seen = "" if table.every == 1 else "# "
         lines += ['type = "categorical"', f"{seen}categories = {_list([level for level in levels if level])}"]
     else:
-        lines += _number(table, column, kind)
+        lines += _number(columns, column)
+        unit = _unit(column) or unit_of(table.cells[column].tolist())
+        if unit and lines[1] != 'type = "binary"':
+            lines.append(f"unit = {_text(unit)}")
     return "\n".join(lines)
 
 
-def _number(table: CsvTable, column: str, kind: str) -> list[str]:
-    values = number_column(table, column, Findings()).dropna()
-    distinct = sorted(set(values.tolist()))
+def _unit(name: str) -> str:
+    """Return the unit in the name of a column, in brackets or as its last word; "" where there is none.
+
+    Examples
+    --------
+    >>> _unit("temp (°C)"), _unit("wind [m/s]"), _unit("temp °C"), _unit("rain")
+    ('°C', 'm/s', '°C', '')
+    """
+    inside = re.fullmatch(r".+[(\[]([^()\[\]]{1,8})[)\]]", name)
+    if inside is not None:
+        return inside[1].strip()
+    last = name.rpartition(" ")[2]
+    return last if last in UNITS and last != name else ""
+
+
+#: Units that are known without brackets.
+UNITS = ("°C", "°F", "%", "€", "$", "£", "mm", "cm", "km", "km/h", "m/s", "kg", "hPa", "kWh", "MWh", "min")
+
+
+def _number(columns: _Columns, column: str) -> list[str]:
+    table, kind = columns.table, columns.kinds[column]
+    distinct = sorted(set(columns.numbers[column].dropna().tolist()))
     if set(distinct) <= {0, 1} and kind == "whole":
         return ['type = "binary"']
     if kind == "whole" and len(distinct) <= FEW_LEVELS and table.every == 1:
@@ -154,7 +255,25 @@ def _number(table: CsvTable, column: str, kind: str) -> list[str]:
     low, high = plain(distinct[0], 15), plain(distinct[-1], 15)
     if kind == "whole":
         return ['type = "discrete"', f"step = 1    # every whole number from {low} to {high}"]
-    return ['type = "continuous"', f"# low = {low}", f"# high = {high}"]
+    step = _step(distinct) if table.every == 1 else ""
+    return ['type = "continuous"', *([f"step = {step}"] if step else []), f"# low = {low}", f"# high = {high}"]
+
+
+def _step(values: Sequence[float]) -> str:
+    """Return the step in which values are recorded, "" where they are not in steps of 0.01 or more.
+
+    Examples
+    --------
+    >>> _step([0.5, 2.0, 7.5]), _step([1.2, 3.7, 9.9]), _step([0.123, 1.1])
+    ('0.5', '0.1', '')
+    """
+    if not np.isfinite(values).all() or np.abs(values).max() > 1e9:
+        return ""
+    for step in ("1", "0.5", "0.1", "0.05", "0.01"):
+        size = float(step)
+        if all(abs(value / size - round(value / size)) < 1e-6 for value in values):
+            return step
+    return ""
 
 
 def _tail(outcomes: list[str]) -> str:
@@ -183,7 +302,7 @@ kind = "expectation"
 [explain]
 # kind = "relative"    # better than the decision, or "absolute": best of all plans
 # within = 0.02        # absolute only: within 2 % of the best is good enough
-# time_limit = 60      # seconds
+time_limit = 60        # seconds; "none" for no limit
 # memory_limit = 2_000_000_000  # bytes; half of the machine's memory by default, at most 4 GB
 # margin = 0.05        # cheaper by at least 5 %, or "10 cost": by an amount
 # holds = 0.9          # also where 9 of 10 such answers are true in the world; false: only the nearest

@@ -6,11 +6,13 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from whence.errors import InputError
 from whence.features import Date, Schema
@@ -18,6 +20,7 @@ from whence.features.dates import as_day
 from whence.features.kinds import Categorical
 from whence.problems.base import DecisionProblem
 from whence.problems.plan_sets import AnyPlan, PlanSet
+from whence.project.cell_values import days_of, one_day, read_number
 from whence.project.csv_files import YES_AND_NO, CsvFormat, decoded, load_csv
 from whence.util.files import read_file
 from whence.util.json import finite, quoted
@@ -72,16 +75,40 @@ class ContextReader:
         label = text.removeprefix("row:").strip()
         if not isinstance(self.X.index, pd.RangeIndex) and label in self.X.index:
             return self._row(int(np.flatnonzero(self.X.index == label)[0]) + 1)
+        if (day := one_day(text)) is not None and (found := self._rows_of(day)).size == 1:
+            return self._row(int(found[0]) + 1)
         if text.startswith("{"):
             return self._mapping(json_value(text, "The context"))
         if "=" in text and not (files and is_file(text)):
             return pairs(text, "The context")
         if files and (text.lower().endswith((".csv", ".json", ".tsv", ".txt")) or is_file(text)):
             return self._file(Path(text))
+        if day is not None and "=" not in text:
+            raise self._unknown_day(text)
         known = "JSON, or a CSV or JSON file" if files else "or JSON; files are not opened here"
         raise InputError(
             f"A context must be the number of a row, name=value pairs, {known}. Got {quoted(value)} instead."
         )
+
+    @cached_property
+    def _days(self) -> list[date | None]:
+        """The days after which the rows are named, in their order."""
+        return [] if isinstance(self.X.index, pd.RangeIndex) else days_of(list(map(str, self.X.index)))
+
+    def _rows_of(self, day: date) -> NDArray[np.int64]:
+        return np.flatnonzero([one == day for one in self._days])
+
+    def _unknown_day(self, text: str) -> InputError:
+        known = [day for day in self._days if day is not None]
+        if not known:
+            return InputError(f"{quoted(text)} is a date, and the rows of the history are not named after dates.")
+        rows = self._rows_of(one_day(text) or min(known))
+        if rows.size > 1:
+            named = quoted(str(self.X.index[rows[0]]))
+            return InputError(f"{rows.size} rows of the history are of {text}: name one of them, such as {named}.")
+        dates = [name for name in self.schema.names if isinstance(self.schema.kind(name), Date)]
+        hint = f" For another day, give all features, with {dates[0]}={text}." if dates else ""
+        return InputError(f"No row of the history is of {text}: it has days from {min(known)} to {max(known)}.{hint}")
 
     def _row(self, row: int) -> dict[str, Any]:
         if not 1 <= row <= len(self.X):
@@ -106,7 +133,7 @@ class ContextReader:
 
     def from_cells(self, cells: Mapping[str, str], decimal: str) -> dict[str, Any]:
         """Cells of a CSV file, with numbers read by that file's decimal sign."""
-        parsed = {n: number(c, decimal) for n, c in cells.items() if self._types[n] in ("whole", "number")}
+        parsed = {n: read_number(c, decimal) for n, c in cells.items() if self._types[n] in ("whole", "number")}
         return {**cells, **{name: value for name, value in parsed.items() if value is not None}}
 
     def value(self, name: str, value: Any) -> Any:
@@ -117,7 +144,7 @@ class ContextReader:
         if kind not in ("name", "date"):
             return self._number(name, value, whole=kind == "whole")
         if kind == "date":
-            day = as_day(value)
+            day = one_day(value) if isinstance(value, str) else as_day(value)
             if day is None:
                 raise InputError(f"{name!r} must be a date, such as 2025-06-14. Got {quoted(value)} instead.")
             return pd.Timestamp(day)
@@ -134,9 +161,9 @@ class ContextReader:
             # A switch that the history holds as 0 and 1 may be typed in words.
             if whole and lowered in YES_AND_NO and set(self.X[name].unique().tolist()) <= {0, 1}:
                 return int(YES_AND_NO[lowered])
-            parsed = number(value, self.decimal)
+            parsed = read_number(value, self.decimal)
             if parsed is None:
-                parsed = number(value)
+                parsed = read_number(value)
         else:
             parsed = finite(int(value) if isinstance(value, bool | np.bool_) else value)
         if parsed is None or not np.isfinite(parsed):

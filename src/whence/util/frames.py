@@ -36,13 +36,13 @@ DATE = re.compile(
 
 
 #: Signs and names of currencies, before or after an amount.
-_CURRENCY = r"(?:[$€£¥₹]|USD|EUR|GBP|CHF|JPY|CNY|SEK|NOK|DKK|PLN|CZK|INR|AUD|CAD)"
+CURRENCY = r"(?:[$€£¥₹]|USD|EUR|GBP|CHF|JPY|CNY|SEK|NOK|DKK|PLN|CZK|INR|AUD|CAD)"
 _BLANK = "[ \u00a0\u202f]"
 #: A number as people write it: thousands apart, either decimal sign, a percent sign or a currency, losses in brackets.
-_WRITTEN = re.compile(
-    rf"\(?[+\-−]?{_CURRENCY}?{_BLANK}?[+\-−]?"
+WRITTEN_NUMBER = re.compile(
+    rf"\(?[+\-−]?{CURRENCY}?{_BLANK}?[+\-−]?"
     rf"(?:\d{{1,3}}(?P<between>[,.'’_]|{_BLANK})\d{{3}}(?:(?P=between)\d{{3}})*(?:[.,]\d+)?|\d+(?:[.,]\d+)?|[.,]\d+)"
-    rf"(?:[eE][+\-]?\d+)?{_BLANK}?(?:%|‰|{_CURRENCY})?\)?",
+    rf"(?:[eE][+\-]?\d+)?{_BLANK}?(?:%|‰|{CURRENCY})?\)?",
     re.ASCII,
 )
 #: A number that may be a code, such as that of a shop: what it is called, rather than how much.
@@ -58,7 +58,7 @@ def written_number(values: Iterable[Any]) -> str | None:
     ['8,420', '5 %', None, None]
     """
     texts = [value.strip() if isinstance(value, str) else "" for value in values]
-    if not texts or not all(_WRITTEN.fullmatch(text) for text in texts):
+    if not texts or not all(WRITTEN_NUMBER.fullmatch(text) for text in texts):
         return None
     return next((text for text in texts if not _CODE.fullmatch(text)), None)
 

@@ -1,0 +1,260 @@
+"""Which columns of a table are outcomes, and which tell more than is known when the decision is made."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy.stats import rankdata
+
+from whence.features.inference import FEW_LEVELS
+from whence.util.aliases import Floats
+
+__all__ = ["Guess", "Leak", "find_leaks", "guess_outcomes"]
+
+#: Rows below which nothing is said of how columns go together.
+LEAST_ROWS = 20
+#: Correlations from which on a column follows an outcome almost exactly; and closely, where its name or its place in
+#: the table speaks against it besides.
+ALMOST, CLOSELY = 0.98, 0.8
+#: Most columns of numbers of which pairs are added up.
+ADDED = 40
+#: The least correlation of outcomes that go together; theirs may be as low as that of any other columns.
+TOGETHER = 0.1
+#: How far apart the medians of outcomes may lie that are taken for the same kind of thing.
+ALIKE = 20.0
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+#: Words in the names of columns that say what is asked for, what is known before, and what is only known afterwards.
+OUTCOMES = _words(
+    "demand demands sold sales orders quantity qty units volume passengers riders ridership boardings visitors guests "
+    "customers arrivals pickups deliveries trips rentals consumption load usage calls cnt count tickets patients "
+    "admissions covers outcome outcomes target y bikes kwh mwh requests shipments absatz nachfrage verkauft verkauf "
+    "menge besucher"
+)
+KNOWN = _words(
+    "temp temperature temperatur rain regen snow wind humidity pressure cloud clouds sun sunshine weather wetter price "
+    "preis discount promo promotion holiday weekday month monat day tag week woche year jahr hour stunde minute season "
+    "quarter lag last prev previous yesterday prior ago avg mean average rolling forecast forecasted planned plan "
+    "predicted booked reserved expected capacity area size age distance id no nr number code lat lon latitude "
+    "longitude event events store stock inventory lead"
+)
+AFTERWARDS = _words(
+    "actual realised realized returned returns leftover leftovers left waste wasted unsold stockout lost revenue "
+    "turnover umsatz profit margin total sum final closing after afterwards delivered received result cost costs"
+)
+
+
+class Leak(NamedTuple):
+    """A column that would let a policy see the future, and why."""
+
+    column: str
+    reason: str
+
+
+class Guess(NamedTuple):
+    """Columns that are taken for outcomes, and why."""
+
+    columns: list[str]
+    reason: str
+
+
+def words_of(name: str, word: str = r"[^\W\d_]+") -> list[str]:
+    """Return the words in the name of a column.
+
+    Examples
+    --------
+    >>> words_of("demandJFK"), words_of("rye bread (pcs)")
+    (['demand', 'jfk'], ['rye', 'bread', 'pcs'])
+    """
+    apart = re.sub(r"(?<=[a-zà-ÿ])(?=[A-Z])", " ", name)
+    return re.findall(word, apart.lower())
+
+
+def are_siblings(one: str, other: str) -> bool:
+    """Whether two names differ in a single word, or number, that says nothing of what was known before.
+
+    Examples
+    --------
+    >>> are_siblings("demand_JFK", "demand_LGA"), are_siblings("sales rye", "price rye"), are_siblings("temp", "wind")
+    (True, False, False)
+    """
+    parts = r"[^\W\d_]+|\d+"
+    first, second = words_of(one, parts), words_of(other, parts)
+    if len(first) != len(second) or len(first) < 2:
+        return False
+    apart = [{a, b} for a, b in zip(first, second, strict=True) if a != b]
+    return len(apart) == 1 and not apart[0] & (KNOWN | AFTERWARDS)
+
+
+def guess_outcomes(numbers: Mapping[str, pd.Series]) -> Guess:
+    """Return the columns of numbers that are probably outcomes: by their names, or the last ones that go together.
+
+    Examples
+    --------
+    >>> guess_outcomes({name: pd.Series(range(30)) for name in ("temp", "demand A", "demand B")})
+    Guess(columns=['demand A', 'demand B'], reason='by their names')
+    """
+    names = list(numbers)
+    likely = [name for name in names if not KNOWN & {*words_of(name)} and numbers[name].nunique() > 2]
+    named = [name for name in likely if OUTCOMES & {*words_of(name)} and not AFTERWARDS & {*words_of(name)}]
+    if named:
+        found = [n for n in likely if n in named or any(are_siblings(n, one) for one in named)]
+        # A total of the others is none.
+        parts = {name: [numbers[other] for other in found if other != name] for name in found}
+        found = [name for name in found if len(found) < 3 or not _adds_up(numbers[name], parts[name])]
+        return Guess(found, "by their names" if len(found) > 1 else "by its name")
+    last = next((name for name in reversed(likely) if not AFTERWARDS & {*words_of(name)}), names[-1])
+    found = [last]
+    for name in reversed(names[: names.index(last)]):
+        if not any(_go_together(name, other, numbers, likely) for other in found):
+            break
+        found.insert(0, name)
+    if len(found) == 1:
+        return Guess(found, "the last column of numbers")
+    return Guess(found, "the last columns of numbers, which are of one kind and go together")
+
+
+def _go_together(name: str, last: str, numbers: Mapping[str, pd.Series], likely: Collection[str]) -> bool:
+    if are_siblings(name, last):
+        return True
+    one, other = numbers[name], numbers[last]
+    if name not in likely or one.dtype != other.dtype or one.nunique() <= FEW_LEVELS or len(one) < LEAST_ROWS:
+        return False
+    if AFTERWARDS & {*words_of(name)} or one.min() < 0 <= other.min():
+        return False
+    middle = sorted((abs(one.median()), abs(other.median())))
+    return middle[1] <= ALIKE * middle[0] and _correlation(one, other) >= TOGETHER
+
+
+def _adds_up(total: pd.Series, parts: Sequence[pd.Series]) -> bool:
+    return _same(total.to_numpy(np.float64), np.sum([part.to_numpy(np.float64) for part in parts], axis=0))
+
+
+def _same(one: Floats, other: Floats) -> bool:
+    """Whether two columns are the same in nearly all rows, and not constant."""
+    known = np.isfinite(one) & np.isfinite(other)
+    if known.sum() < LEAST_ROWS or np.ptp(one[known]) == 0:
+        return False
+    return bool(np.mean(np.abs(one - other)[known] <= 1e-9 * np.abs(one[known]).max()) >= 0.99)
+
+
+def _correlation(one: pd.Series, other: pd.Series) -> float:
+    """Return how closely two columns follow each other, by their values or by their ranks; 0 where one is constant."""
+    return float(_correlations(one.to_frame(), other.to_frame())[0, 0])
+
+
+def _correlations(X: pd.DataFrame, Y: pd.DataFrame) -> Floats:
+    """Return how closely each column of `X` follows each of `Y`, over the rows in which nothing is missing."""
+    known = (X.notna().all(axis=1) & Y.notna().all(axis=1)).to_numpy()
+    tables = [table.to_numpy(np.float64)[known] for table in (X, Y)]
+    if known.sum() < 2:
+        return np.zeros((X.shape[1], Y.shape[1]))
+    by_value, by_rank = (
+        _scaled(one).T @ _scaled(other) for one, other in (tables, [rankdata(part, axis=0) for part in tables])
+    )
+    closest: Floats = np.maximum(np.abs(by_value), np.abs(by_rank))
+    return closest
+
+
+def _scaled(values: Floats) -> Floats:
+    """Return columns with mean 0 and length 1; 0 where one is constant."""
+    apart = values - values.mean(axis=0)
+    length = np.sqrt((apart**2).sum(axis=0))
+    length[length <= 1e-12 * np.abs(values).max(axis=0, initial=1.0)] = np.inf
+    scaled: Floats = apart / length
+    return scaled
+
+
+def find_leaks(X: pd.DataFrame, Y: pd.DataFrame, after: Collection[str] = ()) -> list[Leak]:
+    """Return the features that are outcomes of the same row, follow one almost exactly, or are only known afterwards.
+
+    Parameters
+    ----------
+    X, Y : DataFrame
+        Features and outcomes, row by row.
+    after : collection of str
+        The features that stand behind an outcome in the table.
+
+    Examples
+    --------
+    >>> X = pd.DataFrame({"temp": [3.0, 1.0, 2.0] * 10, "revenue": [2.0 * i for i in range(30)]})
+    >>> [leak.column for leak in find_leaks(X, pd.DataFrame({"sold": range(30)}))]
+    ['revenue']
+    """
+    if len(X) < LEAST_ROWS:
+        return []
+    names = {str(name): f"the outcome {name!r}" for name in Y.columns}
+    totals = Y.rename(columns=names)
+    if Y.shape[1] > 1:
+        totals = totals.assign(**{"the sum of the outcomes": Y.sum(axis=1)})
+    numbers = _varied(X.select_dtypes("number"))
+    together = _correlations(X[numbers], totals)
+    most = together.argmax(axis=1) if numbers else np.zeros(0, dtype=np.int64)
+    closest = {n: (str(totals.columns[of]), float(row[of])) for n, of, row in zip(numbers, most, together, strict=True)}
+    found = _parts_of_outcomes(X[numbers], Y)
+    for name, dtype in X.dtypes.items():
+        reason = ""
+        if name in closest:
+            reason = _reason(str(name), *closest[str(name)], Y, name in after)
+        elif dtype.kind not in "iufM":
+            reason = _told_by_groups(X[str(name)], Y)
+        if reason:
+            found[str(name)] = reason
+    return [Leak(name, found[name]) for name in map(str, X.columns) if name in found]
+
+
+def _reason(name: str, outcome: str, correlation: float, Y: pd.DataFrame, after: bool) -> str:
+    """Return why a column of numbers is suspect, to go on after its name; "" where it is not."""
+    told = f"{outcome} (correlation {correlation:.2f})"
+    if correlation >= ALMOST:
+        return f"follows {told} almost exactly"
+    like = next((one for one in map(str, Y.columns) if are_siblings(name, one)), None)
+    if like is not None:
+        return f"is called like the outcome {like!r}, as an outcome of the same row would be"
+    if correlation >= CLOSELY and AFTERWARDS & {*words_of(name)}:
+        return f"follows {told}, and is by its name only known afterwards"
+    if correlation >= CLOSELY and after and not KNOWN & {*words_of(name)}:
+        return f"follows {told}, and stands behind the outcomes"
+    return ""
+
+
+def _varied(table: pd.DataFrame) -> list[str]:
+    """Return the columns that have more than two different values."""
+    values = table.to_numpy(np.float64)
+    least, most = np.nanmin(values, axis=0, initial=np.inf), np.nanmax(values, axis=0, initial=-np.inf)
+    between = (values > least) & (values < most)
+    return [str(name) for name, varied in zip(table.columns, between.any(axis=0).tolist(), strict=True) if varied]
+
+
+def _told_by_groups(column: pd.Series, Y: pd.DataFrame) -> str:
+    """Return that the categories of a column tell an outcome almost exactly; "" where they do not."""
+    if not 2 <= column.nunique() <= len(column) / 5:
+        return ""
+    for name in Y.columns:
+        apart = Y[name].groupby(column.to_numpy()).transform("mean")
+        spread = float(Y[name].var())
+        if spread > 0 and float(apart.var()) / spread >= ALMOST**2:
+            return f"tells the outcome {name!r} almost exactly"
+    return ""
+
+
+def _parts_of_outcomes(X: pd.DataFrame, Y: pd.DataFrame) -> dict[str, str]:
+    """Return pairs of features that add up to an outcome: both are parts of it."""
+    found: dict[str, str] = {}
+    if X.shape[1] <= ADDED:
+        for outcome in Y.columns:
+            total = Y[outcome].to_numpy(np.float64)
+            for one, other in combinations(map(str, X.columns), 2):
+                if _same(total, X[one].to_numpy(np.float64) + X[other].to_numpy(np.float64)):
+                    found[one] = f"adds up with {other!r} to the outcome {outcome!r}"
+                    found[other] = f"adds up with {one!r} to the outcome {outcome!r}"
+    return found
