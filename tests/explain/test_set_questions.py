@@ -230,7 +230,8 @@ def test_sure_sets_of_every_kind(weights: Any, kind: str, listed: bool) -> None:
     sure = policy.explain(today, plans, kind=kind, confidence=1.5, time_limit=20)
     assert sure.distance >= plain.distance
     assert sure.status in ("optimal", "already", "none")
-    relied = policy.explain(today, plans, kind=kind, holds=0.8, refits="seed", time_limit=20)
+    drawn = "bootstrap" if isinstance(weights, wh.KNNWeights) else "seed"
+    relied = policy.explain(today, plans, kind=kind, holds=0.8, refits=drawn, time_limit=20)
     assert relied.reliance is not None
     for why in (sure, relied):
         assert why.alternative is None or plans.named(policy.outcome_names_).check(why.alternative) is None
