@@ -6,6 +6,12 @@ import { paragraphs, slot } from "./slot.js";
 
 const percent = (share) => `${plain(100 * share, Math.abs(share) < 0.995 ? 2 : 3)} %`;
 
+/** A proved bound, rounded up: what is said is never less than was proved. */
+function atMost(share) {
+  const step = 10 ** (Math.floor(Math.log10(Math.max(100 * share, 1e-9))) - 1);
+  return `${plain(Math.ceil((100 * share) / step - 1e-9) * step, 3)} %`;
+}
+
 /** The prices that would be others, largest changes first. */
 function prices({ sentence, answer }) {
   const changes = [...answer.changes].sort((one, other) => other.counts - one.counts);
@@ -38,7 +44,7 @@ function simplicity({ average, curve }) {
 /** What is known of a rule, besides its plan. */
 function known({ share, extra, error, worst_at_most: most, worst_at_least: least }) {
   const costs = extra === null ? "" : `; ${percent(extra)} (± ${percent(error)}) more than the policy on rows not seen`;
-  const worst = most === null ? `; somewhere ${least === null ? "far" : `at least ${percent(least)}`} above the best plan` : `; nowhere more than ${percent(most)} above the best plan, proved`;
+  const worst = most === null ? `; somewhere ${least === null ? "far" : `at least ${percent(least)}`} above the best plan` : `; nowhere more than ${atMost(most)} above the best plan, proved`;
   return `${percent(share)} of the history${costs}${worst}.`;
 }
 
