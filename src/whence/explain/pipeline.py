@@ -45,6 +45,9 @@ if TYPE_CHECKING:
 
 __all__ = ["changes_between", "explain", "rounding_limits", "with_changes"]
 
+#: How many times as many boxes a search in a simulated world may open that has found nothing yet.
+LONGER = 16
+
 
 def explain(
     policy: Policy,
@@ -104,8 +107,12 @@ def _posed(
 
 def _in_world(policy: Policy, request: Request) -> Callable[[float], Explanation] | None:
     """Return the answers to a request in a simulated world by standard errors; None where it holds already."""
-    inquiry = _posed(policy, request, Limits(None, request.node_limit), relax=False)
-    nearest = inquiry.found(0.0)
+    assert request.node_limit is not None
+    for limit in (request.node_limit, LONGER * request.node_limit):
+        inquiry = _posed(policy, request, Limits(None, limit), relax=False)
+        nearest = inquiry.found(0.0)
+        if nearest.context is not None or nearest.status == "none":
+            break
     if nearest.status == "already":
         return None
     return lambda kappa: inquiry.found(kappa) if kappa else nearest

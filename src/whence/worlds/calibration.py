@@ -42,7 +42,7 @@ __all__ = [
 #: Simulated worlds, and questions in each of them.
 WORLDS, QUESTIONS = 12, 6
 #: Steps of standard errors over a hundred trees; other numbers of trees, or of neighbours, have their own.
-LADDER = (0.0, 2.0, 5.0, 8.0, 12.0, 16.0, 21.0, 28.0)
+LADDER = (0.0, 2.0, 5.0, 8.0, 12.0, 16.0, 21.0, 28.0, 38.0)
 #: Boxes after which a search in a world gives what it has found: fewer where each takes longer, since it looks at more
 #: observations.
 NODES, BOXES_TIMES_ROWS = (500, 6_000), 700_000
