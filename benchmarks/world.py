@@ -16,6 +16,10 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import matplotlib as mpl
+
+mpl.use("Agg")
+import matplotlib.pyplot as plt
 import numpy as np
 
 import whence as wh
@@ -26,6 +30,8 @@ from _worlds import CLASSES
 ASKED = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 #: Seconds after which a question is given up.
 LIMIT = 60.0
+#: Fewer answers than this make no point of a line.
+LEAST = 15
 KEPT = ROOT / ".benchmarks" / "world"
 
 
@@ -128,6 +134,40 @@ HEAD = [
 ]  # fmt: skip
 
 
+def _truths(answers: list[dict[str, Any]], kind: str, share: float) -> list[bool]:
+    """Which answers are true, of those that there are and, in worlds, that reached the share."""
+    some = [a for a in answers if a["kind"] == kind and a["asked"] == share and a["found"]]
+    return [a["true"] for a in some if kind != "worlds" or a["reached"]]
+
+
+def draw(found: list[dict[str, Any]], path: Path) -> None:
+    """Draw the share of true answers against the share asked for, a line for every class."""
+    figure, axes = plt.subplots(figsize=(7.2, 4.6))
+    axes.plot([0.45, 1], [0.45, 1], color="#999", linestyle=":", label="as asked for")
+    for name in CLASSES:
+        answers = [answer for one in found if one["class"] == name for answer in one["answers"]]
+        told = {share: _truths(answers, "worlds", share) for share in ASKED}
+        some = {share: float(np.mean(true)) for share, true in told.items() if len(true) >= LEAST}
+        if some:
+            axes.plot(list(some), list(some.values()), color="#2b6cb0", alpha=0.35, marker=".", linewidth=1)
+    every = [answer for one in found for answer in one["answers"]]
+    shares = [float(np.mean(_truths(every, "worlds", share))) for share in ASKED]
+    axes.plot(ASKED, shares, color="#1a365d", marker="o", linewidth=2.5, label="simulated worlds, all classes")
+    for kind, asked, at, color, label in (
+        ("bootstrap", 0.9, 0.9, "#c05621", "refits, other data"),
+        ("seed", 0.9, 0.9, "#9b2c2c", "refits, other random numbers"),
+        ("nearest", 0.0, 0.48, "#666666", "nearest"),
+    ):
+        true = _truths(every, kind, asked)
+        if true:
+            axes.plot([at], [float(np.mean(true))], color=color, marker="D", linestyle="", label=label)
+    axes.set(xlabel="share asked for", ylabel="share that is true in the world", ylim=(0, 1.03), xlim=(0.45, 1))
+    axes.legend(loc="lower right", fontsize=8, frameon=False)
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.tight_layout()
+    figure.savefig(path, dpi=120)
+
+
 def main() -> None:
     """Measure, or make the table."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -152,6 +192,7 @@ def main() -> None:
     print(table)
     if options.tables:
         Path(ROOT / "docs" / "benchmarks" / "tables" / "world.md").write_text(table)
+        draw(records(options.start), ROOT / "docs" / "images" / "world.png")
 
 
 if __name__ == "__main__":

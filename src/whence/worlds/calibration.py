@@ -16,9 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from joblib import effective_n_jobs
+from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
-from sklearn.utils.parallel import Parallel, delayed
 
 from whence.errors import WhenceError
 from whence.question import Limits, Progress
@@ -190,34 +189,36 @@ class Calibration:
                 one.problem = copy.deepcopy(self.policy.problem)
         except Exception:  # a user's problem may hold anything
             count = 1
-        asked = zip(policies, numbers, strict=True)
-        return list(
-            Parallel(n_jobs=count, prefer="threads")(
-                delayed(self._world)(model, one, number, steps) for one, number in asked
-            )
-        )
+        # Models are fitted and asked here, one after the other: filters of warnings are not for two threads either.
+        worlds = [self._simulated(model, one, number) for one, number in zip(policies, numbers, strict=True)]
+        ask = Parallel(n_jobs=count, prefer="threads")
+        answers = list(ask(delayed(self._asked)(world, rng, steps) for world, rng in worlds))
+        return [self._judged(model, one, found) for one, found in zip(policies, answers, strict=True)]
 
-    def _world(self, model: WorldModel, policy: Any, number: int, steps: int) -> list[list[bool | None]]:
-        """Ask the questions of one world, step by step."""
+    def _simulated(self, model: WorldModel, policy: Any, number: int) -> tuple[Any, np.random.Generator]:
+        """Return the policy of one world, and what draws its questions."""
         rng = np.random.default_rng(np.random.SeedSequence([base_seed(policy), 31, number]))
         past = policy.weights_.weights(policy.past_inputs(), as_sparse=True)
         history = model.drawn(drawn_rows(past, rng))
-        world = policy.with_outcomes(history, int(rng.integers(2**31)))
-        found: list[tuple[int, int, Any]] = []
-        asked = 0
+        return policy.with_outcomes(history, int(rng.integers(2**31))), rng
+
+    def _asked(self, world: Any, rng: np.random.Generator, steps: int) -> list[list[Any]]:
+        """Ask the questions of one world, step by step, as long as there are answers."""
+        found: list[list[Any]] = []
         for climb in self._questions(world, rng):
-            for step, kappa in enumerate(self.kappas[:steps]):
+            found.append([])
+            for kappa in self.kappas[:steps]:
                 explanation = climb(kappa)
                 if explanation.context is None:
                     break
-                found.append((asked, step, explanation))
-            asked += 1
-        seen: list[list[bool | None]] = [[None] * len(self.kappas) for _ in range(asked)]
-        for (question, step, _), is_true in zip(
-            found, self._truths(model, policy, [one[2] for one in found]), strict=True
-        ):
-            seen[question][step] = is_true
-        return seen
+                found[-1].append(explanation)
+        return found
+
+    def _judged(self, model: WorldModel, policy: Any, found: list[list[Any]]) -> list[list[bool | None]]:
+        """Return by question and step whether the answer is true in its world; None where there is none."""
+        truths = iter(self._truths(model, policy, [one for answers in found for one in answers]))
+        left = len(self.kappas)
+        return [[next(truths) for _ in answers] + [None] * (left - len(answers)) for answers in found]
 
     def _questions(self, world: Any, rng: np.random.Generator) -> Iterator[Steps]:
         """Questions that are none already: a past context of the world, and the plan of another one or a set."""
