@@ -170,15 +170,11 @@ def explained_share(Y: Floats, predicted: Floats) -> float:
 
 
 def _grown(X: Floats, Y: Floats, seed: int, unseen: bool = False) -> RandomForestRegressor:
-    forest = RandomForestRegressor(
-        TREES, max_features=0.5, min_samples_leaf=3, oob_score=unseen, n_jobs=2, random_state=seed
-    )
+    forest = RandomForestRegressor(TREES, max_features=0.5, min_samples_leaf=3, oob_score=unseen, random_state=seed)
     with warnings.catch_warnings():
         # Of few rows some are in every bootstrap.
         warnings.simplefilter("ignore")
-        forest.fit(X, Y.ravel() if Y.shape[1] == 1 else Y)
-    # Predictions of several threads would be added up in any order.
-    return forest.set_params(n_jobs=None)
+        return forest.fit(X, Y.ravel() if Y.shape[1] == 1 else Y)
 
 
 def _predicts(model: Any, outcomes: int) -> Predict:
