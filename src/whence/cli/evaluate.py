@@ -59,7 +59,8 @@ def evaluate(
     """Evaluate: what the policy's decisions cost on rows that it has not seen.
 
     The rows are held out in parts, and the policy is fitted to the others each time. Beside it stand the plan that is
-    best on average, the best plan on average per category, the best plan for a point forecast, and foresight.
+    best on average, the best plan on average per category or part of a date, the best plan for a point forecast, and
+    foresight.
 
     [bold]Examples[/bold]
 
@@ -144,6 +145,8 @@ def tune(
         print_json(json.dumps(_choice(found, writes), ensure_ascii=False, indent=2))
         return
     console().print(_table(found.tried, LISTED))
+    if found.afresh:
+        print_text("The table is of the folds that chose, what follows of others: 'as it is' has a figure in each.")
     for line in found.evidence:
         print_text(line)
     for remark in dict.fromkeys((*found.tried.remarks, *found.judged.remarks)):

@@ -16,7 +16,8 @@ from sklearn.base import clone
 from sklearn.model_selection import KFold
 
 from whence.errors import InputError, InputTypeError, WhenceError
-from whence.features import Schema
+from whence.features import Date, Schema
+from whence.features.dates import as_day, parts_of
 from whence.policy import Policy
 from whence.problems.base import DecisionProblem
 from whence.risk import SAME_SHARE, Risk
@@ -207,16 +208,26 @@ def _averaged(problem: DecisionProblem, risk: Risk, Y: Floats, counts: Floats | 
 
 
 def grouped_by(schema: Schema, X: pd.DataFrame) -> Iterator[tuple[str, pd.Series]]:
-    """The features that rows may be grouped by, each with the group of every row."""
-    for name, kind in schema.kinds().items():
-        if kind in ("continuous", "date"):
-            continue
-        parts = getattr(schema.kind(name), "columns", None)
-        # A category in 0/1 columns: which of them is on.
-        groups = pd.Series(X[list(parts)].to_numpy().argmax(axis=1)) if parts else X[name]
+    """Yield the features, and the parts of dates, that rows may be grouped by, each with the group of every row."""
+    for name, groups in _groups(schema, X):
         different = groups.nunique()
         if 2 <= different <= MOST_LEVELS and len(X) >= LEAST_ROWS * different:
             yield name, groups
+
+
+def _groups(schema: Schema, X: pd.DataFrame) -> Iterator[tuple[str, pd.Series]]:
+    for name, kind in schema.kinds().items():
+        feature = schema.kind(name)
+        if isinstance(feature, Date):
+            days = [as_day(value) for value in X[feature.column or name].tolist()]
+            known = [day for day in days if day is not None]
+            if len(known) == len(days):
+                for part, values in parts_of(feature, known).items():
+                    yield f"{part} of {name}", pd.Series(values)
+        elif kind != "continuous":
+            parts = getattr(feature, "columns", None)
+            # A category in 0/1 columns: which of them is on.
+            yield name, pd.Series(X[list(parts)].to_numpy().argmax(axis=1)) if parts else X[name]
 
 
 def category_costs(

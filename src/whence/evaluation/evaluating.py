@@ -53,9 +53,10 @@ def evaluate(
 
     Every policy is fitted anew in each fold, to the rows that the fold does not hold out. Beside the policies stand the
     plan that is best on average over the same rows (the sample average), the best plan on average per value of every
-    feature that is no continuous number, the best plan for a point forecast by the policy's own weights, and the best
-    plan for what really came (foresight). The coefficient of prescriptiveness says where a policy stands between the
-    sample average (0) and foresight (1); below 0 it costs more than the sample average.
+    feature that is no continuous number and per part of every date (its weekday, its month), the best plan for a point
+    forecast by the policy's own weights, and the best plan for what really came (foresight). The coefficient of
+    prescriptiveness says where a policy stands between the sample average (0) and foresight (1); below 0 it costs more
+    than the sample average.
 
     Parameters
     ----------

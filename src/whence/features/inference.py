@@ -140,6 +140,8 @@ ENOUGH = 30
 FEW = 60
 #: Share of the joint range of two numbers in which both must occur for their order to be more than a matter of units.
 SHARED = 0.25
+#: Least correlation of two numbers whose order is proposed.
+MOVING = 0.3
 #: A feature follows from another one, some of whose values are rare, where that is less likely than this to be chance.
 CHANCE = 1e-6
 #: So it is from two others, over all pairs that are tried.
@@ -190,7 +192,10 @@ def _orders(columns: Mapping[str, Column], table: pd.DataFrame) -> list[str]:
         low, high = numbers[a][known], numbers[b][known]
         shared = min(low.max(), high.max()) - max(low.min(), high.min())
         whole = max(low.max(), high.max()) - min(low.min(), high.min())
-        if whole > 0 and shared >= SHARED * whole and (low <= high).all() and (low < high).any():
+        ordered = whole > 0 and shared >= SHARED * whole and (low <= high).all() and (low < high).any()
+        # Rain that happens to stay below humidity is no relation: what is ordered for a reason has one unit, and moves.
+        units = {str(getattr(columns[name].feature, "unit", "")) for name in (a, b)} - {""}
+        if ordered and len(units) <= 1 and np.corrcoef(low, high)[0, 1] >= MOVING:
             found.append(f"{_quoted(a)} <= {_quoted(b)}")
     return found
 

@@ -1,0 +1,164 @@
+"""`whence init` on tables of real shapes: which outcomes, features, row names and remarks come out."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from whence.project import findings
+from whence.project.starter import starter
+
+ROWS = 120
+
+
+class Table(NamedTuple):
+    """A table, how its file is written, and what the project file for it says."""
+
+    columns: dict[str, Any]
+    outcomes: list[str]
+    #: Feature to its type, and perhaps one more key with its value.
+    features: dict[str, dict[str, Any]]
+    index: str | None = None
+    ignore: tuple[str, ...] = ()
+    write: Callable[[pd.DataFrame], bytes] = lambda table: table.to_csv(index=False).encode()
+
+
+def _semicolons(table: pd.DataFrame) -> bytes:
+    return table.to_csv(index=False, sep=";", decimal=",").encode("cp1252")
+
+
+def _utf16(table: pd.DataFrame) -> bytes:
+    return table.to_csv(index=False, sep="\t").encode("utf-16")
+
+
+def _with_mark(table: pd.DataFrame) -> bytes:
+    return table.to_csv(index=False).encode("utf-8-sig")
+
+
+RNG = np.random.default_rng(0)
+DAYS = pd.date_range("2024-01-01", periods=ROWS)
+TEMP = (10 + 8 * np.sin(np.arange(ROWS) / 20) + RNG.normal(0, 3, ROWS)).round(1)
+SOLD = (200 + 5 * TEMP + RNG.normal(0, 20, ROWS)).round().astype(int)
+OTHER = (150 + 3 * TEMP + RNG.normal(0, 15, ROWS)).round().astype(int)
+THIRD = (90 + 2 * TEMP + RNG.normal(0, 10, ROWS)).round().astype(int)
+DATE = {"type": "date", "parts": ["weekday", "month"]}
+NUMBER = {"type": "continuous", "step": 0.1}
+CELSIUS = {**NUMBER, "unit": "°C"}
+
+TABLES = {
+    "airports": Table(
+        {"date": DAYS.strftime("%Y-%m-%d"), "temp": TEMP, "demand_JFK": SOLD, "demand_LGA": OTHER, "demand_EWR": THIRD},
+        ["demand_JFK", "demand_LGA", "demand_EWR"],
+        {"date": DATE, "temp": NUMBER},
+        "date",
+    ),
+    "total": Table(
+        {"temp": TEMP, "demand A": SOLD, "demand B": OTHER, "demand C": THIRD, "total": SOLD + OTHER + THIRD},
+        ["demand A", "demand B", "demand C"],
+        {"temp": NUMBER},
+        ignore=("total",),
+    ),
+    "bikes": Table(
+        {"temp": TEMP, "casual": OTHER, "registered": SOLD, "cnt": SOLD + OTHER},
+        ["cnt"],
+        {"temp": NUMBER},
+        ignore=("casual", "registered"),
+    ),
+    "revenue": Table(
+        {"temp": TEMP, "sold": SOLD, "revenue": (2.5 * SOLD + RNG.normal(0, 2, ROWS)).round(2)},
+        ["sold"],
+        {"temp": NUMBER},
+        ignore=("revenue",),
+    ),
+    "german": Table(
+        {"Datum": DAYS.strftime("%d.%m.%Y"), "Temperatur (°C)": TEMP, "Käse": SOLD},
+        ["Käse"],
+        {"Datum": DATE, "Temperatur (°C)": CELSIUS},
+        "Datum",
+        write=_semicolons,
+    ),
+    "american": Table(
+        {"day": DAYS.strftime("%m/%d/%Y"), "temp": TEMP, "orders": [f"{1000 + n:,}" for n in SOLD]},
+        ["orders"],
+        {"day": DATE, "temp": NUMBER},
+        "day",
+        write=_with_mark,
+    ),
+    "spreadsheet": Table(
+        {"when": DAYS.strftime("%d-%b-%Y"), "temp °C": TEMP, "guests": SOLD},
+        ["guests"],
+        {"when": DATE, "temp °C": CELSIUS},
+        "when",
+        write=_utf16,
+    ),
+    "words": Table(
+        {"date": DAYS.strftime("%B %d, %Y"), "temp": TEMP, "rolls": SOLD, "cakes": OTHER},
+        ["rolls", "cakes"],
+        {"date": DATE, "temp": NUMBER},
+        "date",
+    ),
+    "slashes": Table(
+        {"date": DAYS.strftime("%Y/%m/%d"), "weekday": DAYS.day_name(), "temp": TEMP, "sold": SOLD},
+        ["sold"],
+        {
+            "date": {"type": "date", "parts": ["month"]},
+            "weekday": {"type": "categorical"},
+            "temp": NUMBER,
+        },
+        "date",
+    ),
+    "money": Table(
+        {"price": [f"{n:.2f} €" for n in RNG.uniform(2, 3, ROWS)], "share": [f"{n} %" for n in OTHER], "sold": SOLD},
+        ["sold"],
+        {
+            "price": {"type": "continuous", "step": 0.01, "unit": "€"},
+            "share": {"type": "discrete", "step": 1, "unit": "%"},
+        },
+        write=_semicolons,
+    ),
+    "names": Table(
+        {"shift": [f"shift {n}" for n in range(ROWS)], "rain": ["yes", "no"] * (ROWS // 2), "temp": TEMP, "sold": SOLD},
+        ["sold"],
+        {"rain": {"type": "binary"}, "temp": NUMBER},
+        "shift",
+    ),
+    "lags": Table(
+        {"sales_yesterday": np.roll(SOLD, 1), "temp": TEMP, "sales": SOLD, "leftover": (0.2 * SOLD).round(1)},
+        ["sales"],
+        {"sales_yesterday": {"type": "discrete", "step": 1}, "temp": NUMBER},
+        ignore=("leftover",),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_the_project_file_that_comes_out(tmp_path: Path, name: str) -> None:
+    """Outcomes, features with types, steps and units, row names and what is left out, with a word about each."""
+    table = TABLES[name]
+    data = tmp_path / "days.csv"
+    data.write_bytes(table.write(pd.DataFrame(table.columns)))
+    made = starter(data)
+    said = tomllib.loads(made.text)
+    assert said["outcomes"]["columns"] == table.outcomes
+    assert list(said["features"]) == list(table.features)
+    for feature, keys in table.features.items():
+        assert said["features"][feature].items() >= keys.items()
+    assert said["data"].get("index") == table.index
+    assert tuple(said["data"].get("ignore", ())) == table.ignore
+    assert said["explain"] == {"time_limit": 60}
+    for column in (*table.outcomes, *table.ignore):
+        assert any(repr(column) in remark for remark in made.remarks)
+    project = tmp_path / "whence.toml"
+    project.write_text(made.text, "utf-8")
+    assert findings(project) == []
+    if table.ignore:
+        seeing = "\n".join(line for line in made.text.splitlines() if not line.startswith("ignore"))
+        project.write_text(seeing, "utf-8")
+        warned = [str(one) for one in findings(project)]
+        assert all(any(f"column {column!r}" in one for one in warned) for column in table.ignore), warned
