@@ -376,3 +376,15 @@ def test_what_is_wrong_is_said() -> None:
         wh.evaluate({"a": policy})
     with pytest.raises(InputError, match="'name' must be one of"):
         wh.evaluate(policy, X, Y, cv=2).compared("policy", "average")
+
+
+def test_parts_of_a_date_are_rivals() -> None:
+    """Where a date is a feature, the average per weekday and per month of it stand beside the policy."""
+    days = pd.DataFrame({"date": pd.date_range("2024-01-01", periods=120)})
+    sold = 10.0 + 5.0 * (days["date"].dt.dayofweek > 4)
+    policy = wh.Policy(
+        wh.Newsvendor(1, 3), wh.KNNWeights(k=5), schema=wh.Schema({"date": wh.Date(parts=("weekday", "month"))})
+    )
+    found = wh.evaluate(policy, days, sold.to_frame("sold"), cv=3).frame
+    assert found.loc["average per weekday of date", "cost"] == 0.0
+    assert found.loc["average per month of date", "cost"] > 0.0

@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from whence.project import findings
+from whence.errors import InputError
+from whence.project import Project, findings
 from whence.project.starter import starter
 
 ROWS = 120
@@ -162,3 +163,23 @@ def test_the_project_file_that_comes_out(tmp_path: Path, name: str) -> None:
         project.write_text(seeing, "utf-8")
         warned = [str(one) for one in findings(project)]
         assert all(any(f"column {column!r}" in one for one in warned) for column in table.ignore), warned
+
+
+def test_days_as_contexts(tmp_path: Path) -> None:
+    """A row named after a date is found however the date is written; one that no row has is called so."""
+    table = TABLES["german"]
+    (tmp_path / "days.csv").write_bytes(table.write(pd.DataFrame(table.columns)))
+    (tmp_path / "whence.toml").write_text(starter(tmp_path / "days.csv").text, "utf-8")
+    project = Project.load(tmp_path / "whence.toml")
+    for text in ("14.02.2024", "2024-02-14", "14 Feb 2024"):
+        assert project.context(text)["Datum"] == pd.Timestamp("2024-02-14")
+    with pytest.raises(InputError, match="No row of the history is of 2025-02-14: it has days from 2024-01-01 to"):
+        project.context("2025-02-14")
+
+
+def test_a_missing_cell_says_what_to_do(tmp_path: Path) -> None:
+    """The finding about a gap names the key that leaves such rows out."""
+    columns = {"temp": ["", *map(str, TEMP[1:])], "sold": SOLD}
+    (tmp_path / "days.csv").write_text(pd.DataFrame(columns).to_csv(index=False), "utf-8")
+    (tmp_path / "whence.toml").write_text(starter(tmp_path / "days.csv").text, "utf-8")
+    assert 'missing = "drop" in [data]' in str(findings(tmp_path / "whence.toml")[0])
