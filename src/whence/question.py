@@ -42,6 +42,7 @@ class Progress:
     """How far a search has come: boxes (or solver nodes) seen, best distance found, proved lower bound.
 
     While the weights are fitted again, `refit` says which of `refits` is being made; both are None at other times.
+    Those of `simulated` worlds begin with 0, the model that the worlds are drawn from.
 
     Examples
     --------
@@ -56,6 +57,7 @@ class Progress:
     seconds: float
     refit: int | None = None
     refits: int | None = None
+    simulated: bool = False
 
 
 #: Bytes that a search takes at most where nothing else is said.

@@ -125,6 +125,23 @@ def test_a_time_limit_gives_a_coarser_curve_or_none(plan: Any) -> None:
     assert not full.reliance.curve.is_coarse
 
 
+def test_the_model_of_the_world_ends_when_it_is_told_to(plan: Any) -> None:
+    """Before every fit of it somebody is told, and may stop it: nothing half made is kept."""
+    policy = fitted()
+    told: list[bool] = []
+
+    def stop(progress: wh.Progress) -> bool:
+        told.append(progress.simulated and progress.refit == 0)
+        return sum(told) < 3
+
+    found = policy.explain(TODAY, plan, holds=0.8, on_progress=stop)
+    assert sum(told) == 3
+    assert found.reliance is not None
+    assert found.reliance.curve is None
+    assert policy.worlds_._model is None  # type: ignore[attr-defined]
+    assert not found.reliable
+
+
 def test_no_promise_for_little_gain_or_outside_the_history(policy: wh.Policy, plan: Any) -> None:
     """A gain that is not worth speaking of, or a context that no past knows, is named without a tick."""
     small = policy.explain(TODAY, plan, holds=0.8, least_gain=0.9)

@@ -230,11 +230,16 @@ def progress_line(progress: question.Progress, time_limit: float | None) -> str:
     'Searching: 7 boxes, nothing found yet, none nearer than 0, 0 s'
     >>> progress_line(Progress(nodes=7, distance=0.4, bound=0.4, seconds=2.6, refit=7, refits=10), time_limit=10)
     'Fitting again: 7 of 10, nearest 0.4, 7 s left'
+    >>> progress_line(Progress(0, 0.4, 0.4, seconds=2.6, refit=7, refits=12, simulated=True), time_limit=10)
+    'How far can you rely on it? Simulated world 7 of 12, 7 s left'
     """
     found = f"nearest {progress.distance:.3g}" if math.isfinite(progress.distance) else "nothing found yet"
     bound = f"none nearer than {progress.bound:.3g}" if math.isfinite(progress.bound) else "none"
     left = None if time_limit is None else max(0.0, time_limit - progress.seconds)
     clock = f"{progress.seconds:.0f} s" if left is None else f"{left:.0f} s left"
+    if progress.simulated:
+        what = f"Simulated world {progress.refit} of {progress.refits}" if progress.refit else "Model of the outcomes"
+        return f"How far can you rely on it? {what}, {clock}"
     if progress.refit is not None:
         return f"Fitting again: {progress.refit} of {progress.refits}, {found}, {clock}"
     return f"Searching: {progress.nodes:,} boxes, {found}, {bound}, {clock}"

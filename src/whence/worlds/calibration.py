@@ -11,6 +11,7 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 
 from whence.errors import WhenceError
 from whence.question import Limits, Progress
+from whence.util.linear_program import OutOfTime
 from whence.worlds.curve import Curve, counted
 from whence.worlds.truth import excess_there
 from whence.worlds.world_model import WorldModel
@@ -88,10 +90,10 @@ class Worlds:
         self.curves: dict[Kind, Curve] = {}
         self._model: WorldModel | None = None
 
-    def model_of(self, policy: Any) -> WorldModel:
-        """The model of the outcomes, made when it is first needed."""
+    def model_of(self, policy: Any, before_fit: Callable[[], None] = lambda: None) -> WorldModel:
+        """Return the model of the outcomes, made when it is first needed; `before_fit` may end that by raising."""
         if self._model is None:
-            self._model = WorldModel(policy.past_inputs(), policy.Y_, base_seed(policy), self.world)
+            self._model = WorldModel(policy.past_inputs(), policy.Y_, base_seed(policy), self.world, before_fit)
         return self._model
 
     def __getstate__(self) -> dict[str, Any]:
@@ -146,30 +148,33 @@ class Calibration:
     def curve(self) -> Curve | None:
         """What was seen in all worlds, or in those that there was time for; None where there were too few."""
         self.kappas = ladder_of(self.policy)
-        model = self.worlds.model_of(self.policy)
         seen: list[list[bool | None]] = []
-        made, began = 0, time.perf_counter()
-        for first in range(0, self.count, AT_ONCE):
-            if not self._goes_on(first, began):
-                break
-            numbers = range(first, min(first + AT_ONCE, self.count))
-            for found in self._worlds(model, numbers, self._steps_left(seen)):
-                seen += found
-            made = numbers.stop
+        made = 0
+        # A world that there was no time for is left out: what was seen of it would be the questions soon answered.
+        with suppress(OutOfTime):
+            model = self.worlds.model_of(self.policy, lambda: self._check_time(0))
+            began = time.perf_counter()
+            for first in range(0, self.count, AT_ONCE):
+                each = AT_ONCE * (time.perf_counter() - began) / first if first else 0.0
+                self._check_time(first + 1, each)
+                numbers = range(first, min(first + AT_ONCE, self.count))
+                for found in self._worlds(model, numbers, self._steps_left(seen)):
+                    seen += found
+                made = numbers.stop
         if made < min(LEAST_WORLDS, self.count):
             return None
         answered, true = counted(self.kappas, seen)
         return Curve(self.kappas, answered, true, len(seen), made, self.count, model.name, model.explained)
 
-    def _goes_on(self, number: int, began: float) -> bool:
-        """Whether there is time for another world, and the user has not had enough."""
+    def _check_time(self, number: int, needed: float = 0.0) -> None:
+        """Say which world it is (0: the model of them); raise where not so much time is left, or the user stops it."""
         limits = self.limits
         if limits.on_progress is not None:
-            told = Progress(0, np.inf, 0.0, limits.seconds, refit=number + 1, refits=self.count)
+            told = Progress(0, np.inf, 0.0, limits.seconds, number, self.count, simulated=True)
             if limits.on_progress(told) is False:
-                return False
-        each = AT_ONCE * (time.perf_counter() - began) / number if number else 0.0
-        return limits.remaining > each
+                raise OutOfTime
+        if limits.remaining <= needed:
+            raise OutOfTime
 
     def _steps_left(self, seen: list[list[bool | None]]) -> int:
         """How many steps are worth trying: beyond one at which nearly all answers are true nothing is learnt."""
@@ -208,6 +213,8 @@ class Calibration:
         for climb in self._questions(world, rng):
             found.append([])
             for kappa in self.kappas[:steps]:
+                if self.limits.remaining <= 0.0:
+                    raise OutOfTime
                 explanation = climb(kappa)
                 if explanation.context is None:
                     break

@@ -60,6 +60,8 @@ class WorldModel:
         Of the folds and of the predictors.
     world : estimator, optional
         A model of the user's own with ``fit`` and ``predict``, tried beside the others.
+    before_fit : callable, optional
+        Called before each fit; what it raises ends the making of the model.
 
     Attributes
     ----------
@@ -81,20 +83,24 @@ class WorldModel:
     True
     """
 
-    def __init__(self, X: Floats, Y: Floats, seed: int, world: Any = None) -> None:
+    def __init__(
+        self, X: Floats, Y: Floats, seed: int, world: Any = None, before_fit: Callable[[], None] = lambda: None
+    ) -> None:
         Y = np.asarray(Y, dtype=np.float64)
         self.low, self.whole = _floors(Y), _whole(Y)
         offered = candidates(X, Y, world)
         self.tried = tuple(one.name for one in offered)
         scale = Y.std(axis=0)
         scale[scale == 0.0] = 1.0
-        apart = np.stack([_crossed(one, X, Y, seed) for one in offered])
+        apart = np.stack([_crossed(one, X, Y, seed, before_fit) for one in offered])
         self.shares = _stacked(apart / scale, Y / scale)
         self.errors: Floats = Y - np.tensordot(self.shares, apart, 1)
         self.explained = explained_share(Y, Y - self.errors)
-        self._parts = [
-            (share, one.fit(X, Y, seed)) for share, one in zip(self.shares, offered, strict=True) if share > 0.0
-        ]
+        self._parts: list[tuple[float, Predict]] = []
+        for share, one in zip(self.shares, offered, strict=True):
+            if share > 0.0:
+                before_fit()
+                self._parts.append((share, one.fit(X, Y, seed)))
         self.mean_there: Floats = self.mean(X)
 
     @property
@@ -235,10 +241,11 @@ def _own(world: Any) -> Callable[[Floats, Floats, int], Predict]:
 # ---- how they are joined -------------------------------------------------------------------------------------------
 
 
-def _crossed(one: Candidate, X: Floats, Y: Floats, seed: int) -> Floats:
+def _crossed(one: Candidate, X: Floats, Y: Floats, seed: int, before_fit: Callable[[], None]) -> Floats:
     """What a predictor says of every row where it was fitted to the folds that do not hold it."""
     found = np.empty(Y.shape)
     for fitted, left in KFold(min(FOLDS, len(X)), shuffle=True, random_state=seed).split(X):
+        before_fit()
         found[left] = one.fit(X[fitted], Y[fitted], seed)(X[left])
     return found
 

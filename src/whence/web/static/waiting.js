@@ -34,7 +34,7 @@ export function progressLine() {
 export function refitLine() {
   const text = h("span");
   const node = h("p", { class: "progress-text" }, text, " ", term("worlds", "What is a simulated world?"));
-  const said = ({ refit = null, refits, seconds = 0 }) => (refit === null ? `Looking where such answers are true, for ${duration(seconds)} so far.` : `Asking in simulated world ${refit} of ${refits}, ${duration(seconds)} so far.`);
+  const said = ({ refit = null, refits, seconds = 0 }) => (refit === null ? `Looking where such answers are true, for ${duration(seconds)} so far.` : refit === 0 ? `Looking for the best model of the outcomes, for ${duration(seconds)} so far.` : `Asking in simulated world ${refit} of ${refits}, ${duration(seconds)} so far.`);
   return { node, sync: (entry) => { text.textContent = waitingText(entry) || said(entry.progress ?? {}); } };
 }
 
