@@ -21,8 +21,7 @@ from tests.processes import usual_signals
 from tests.web.live import Live, finished, hard_scene, running, strange_scene, until
 
 from whence.errors import InputError
-from whence.web import explain_jobs as explanations
-from whence.web import pool
+from whence.web import jobs, pool
 from whence.web.messages import Asked
 from whence.web.scenes import Scene
 from whence.web.server import listening
@@ -252,7 +251,7 @@ def test_a_question_whose_asker_is_gone_is_not_searched_for(
         checked.set()
         return []
 
-    monkeypatch.setattr(explanations, "check", slow)
+    monkeypatch.setattr(jobs, "check", slow)
     own = client.get("/api/scenes/hard").json()
     body = json.dumps({"context": own["context"], "plan": own["alternative"]}).encode()
     host = hard.url.removeprefix("http://")

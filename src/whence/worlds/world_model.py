@@ -18,6 +18,7 @@ from scipy.optimize import nnls
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 from sklearn.model_selection import KFold
+from threadpoolctl import threadpool_limits
 
 from whence.errors import InputError
 from whence.util.aliases import Floats
@@ -217,13 +218,20 @@ def _then(smooth: Callable[[], Any], rest: Callable[[Floats, Floats, int], Predi
 
 
 def _boosting(X: Floats, Y: Floats, seed: int) -> Predict:
-    models = [
-        HistGradientBoostingRegressor(
-            max_iter=100, learning_rate=0.08, max_leaf_nodes=8, min_samples_leaf=8, random_state=seed
-        ).fit(X, Y[:, j])
-        for j in range(Y.shape[1])
-    ]
-    return lambda at: np.stack([model.predict(at) for model in models], axis=1)
+    # Its threads wait for each other by turning in place: on a busy machine that takes many times as long as one.
+    with threadpool_limits(1, "openmp"):
+        models = [
+            HistGradientBoostingRegressor(
+                max_iter=100, learning_rate=0.08, max_leaf_nodes=8, min_samples_leaf=8, random_state=seed
+            ).fit(X, Y[:, j])
+            for j in range(Y.shape[1])
+        ]
+
+    def predict(at: Floats) -> Floats:
+        with threadpool_limits(1, "openmp"):
+            return np.stack([model.predict(at) for model in models], axis=1)
+
+    return predict
 
 
 def _own(world: Any) -> Callable[[Floats, Floats, int], Predict]:
