@@ -39,6 +39,6 @@ def test_what_every_project_has(tmp_path: Path) -> None:
     assert "rolls" in run("decide", *asked).stdout
     told = run("explain", *asked, "-i", "rolls=50, cakes=10")
     assert told.exit_code in (0, 3), told.output
-    assert "forecasts with residuals are not held against refits" in told.stdout or told.exit_code == 3
+    assert "forecasts with residuals are not asked in simulated worlds" in told.stdout or told.exit_code == 3
     assert run("evaluate", boosted, "--cv", "2", "--rows", "10").exit_code == 0
     assert "ForestWeights" not in refused(run("forecast", boosted, "-c", "1"))

@@ -14,9 +14,10 @@ from tests.forests import paper_forest
 from tests.web.browser import asked, opened
 from tests.web.live import Live, running
 from tests.web.slow import SECONDS, slow_scene
-from tests.web.test_reliance import frozen_scene
+from tests.web.test_reliance import foreign_scene
 
 import whence as wh
+from whence.project.sections import ExplainDefaults
 from whence.web.scenes import Scene
 
 WIDTHS = [390, 1280]
@@ -24,12 +25,17 @@ WIDTHS = [390, 1280]
 
 @pytest.fixture(scope="module")
 def slow() -> Iterator[Live]:
-    """A server whose workers take their time for every refit."""
+    """A server whose workers take their time for every refit, also in simulated worlds."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(SECONDS, "0.3")
-        with running([slow_scene()], workers=2) as server:
+        with running([slow_scene(), stable_scene()], workers=2) as server:
             server.wait_for_workers(2)
             yield server
+
+
+def stable_scene() -> Scene:
+    """The same scene in a project whose answers are judged by refits."""
+    return replace(slow_scene(), id="stable", defaults=ExplainDefaults(refits="seed"))
 
 
 def turns(page: Page, kind: str = "relative") -> Locator:
@@ -42,30 +48,32 @@ def reliable(page: Page, kind: str = "relative") -> Locator:
 
 @pytest.mark.parametrize("width", [WIDTHS[0], pytest.param(WIDTHS[1], marks=pytest.mark.long)])
 def test_nearest_is_shown_at_once_and_the_reliable_one_follows(browser: Browser, slow: Live, width: int) -> None:
-    """While refits are made, the nearest answer can be read; then both cards tell proof, refits, gain and rule."""
+    """While worlds are simulated, the nearest answer can be read; then both cards tell proof, truth, gain and rule."""
     watched = opened(browser, slow.url, width=width, has_touch=width < 600)
     page = watched.page
     page.get_by_role("button", name="Why not mine?").click()
     if width == WIDTHS[0]:
-        # The first question of all: no refit is there yet.
+        # The first question of all: no world is there yet.
         expect(turns(page).locator(".verdict")).to_be_visible()
         expect(turns(page)).to_have_attribute("aria-busy", "false")
         expect(reliable(page)).to_have_attribute("aria-busy", "true")
-        expect(reliable(page).locator(".progress-text")).to_contain_text(re.compile(r"Making refit \d+ of 10"))
+        expect(reliable(page).locator(".progress-text")).to_contain_text(
+            re.compile(r"Asking in simulated world \d+ of 12, for .+What is a simulated world\?")
+        )
         assert turns(page).locator(".downloads").count() == 0
     expect(reliable(page).locator(".verdict")).to_be_visible(timeout=120_000)
     expect(turns(page).locator("h4")).to_have_text("Where it turns")
     expect(reliable(page).locator("h4")).to_have_text("Where you may rely on it")
     hair = turns(page).locator(".agreement p").inner_text()
-    found = re.match(r"It turns narrowly: only (\d+) of 20 refits agree\.", hair)
+    found = re.match(r"This is where the policy turns; (\d+) % of such answers are true\.", hair)
     assert found, hair
-    assert turns(page).locator(".dot.yes").count() == int(found[1])
-    assert turns(page).locator(".dot").count() == reliable(page).locator(".dot").count() == 20
-    sure = re.match(
-        r"You may rely on it: (\d+) of 20 refits agree", reliable(page).locator(".agreement p").inner_text()
-    )
-    assert sure
-    assert reliable(page).locator(".dot.yes").count() == int(sure[1]) > int(found[1])
+    said = reliable(page).locator(".agreement.good p").inner_text()
+    sure = re.match(r"You may rely on it: (\d+) % \((\d+) % to (\d+) %\) of such answers are true\.", said)
+    assert sure, said
+    share, low, high = map(int, sure.groups())
+    assert int(found[1]) < 90 <= share
+    assert low < share < high
+    assert page.locator(".dot").count() == 0
     for card in (turns(page), reliable(page)):
         expect(card.locator(".badge")).to_contain_text("Proved nearest")
         expect(card.locator(".facts")).to_contain_text("than the decision there")
@@ -83,6 +91,32 @@ def test_nearest_is_shown_at_once_and_the_reliable_one_follows(browser: Browser,
         assert above is not None
         assert below is not None
         assert above["y"] + above["height"] <= below["y"]
+    watched.assert_quiet()
+    page.context.close()
+
+
+def test_refits_are_told_where_a_project_asks_for_them(browser: Browser, slow: Live) -> None:
+    """Conditions, progress and both cards speak of refits, with a dot for each, and nothing is called reliable."""
+    watched = opened(browser, slow.url, scene="stable")
+    page = watched.page
+    page.get_by_text("Conditions", exact=True).click()
+    expect(page.get_by_label("refits must agree")).to_have_value("0.9")
+    page.get_by_role("button", name="Why not mine?").click()
+    expect(reliable(page).locator(".progress-text")).to_contain_text(
+        re.compile(r"Making refit \d+ of 10, for .+What is a refit\?")
+    )
+    expect(reliable(page).locator("h4")).to_have_text("Where refits agree")
+    expect(reliable(page).locator(".verdict")).to_be_visible(timeout=120_000)
+    expect(reliable(page).locator("h4")).to_have_text("Where refits agree")
+    hair = turns(page).locator(".agreement p").inner_text()
+    found = re.match(r"It turns narrowly: only (\d+) of 20 refits agree\.", hair)
+    assert found, hair
+    assert turns(page).locator(".dot.yes").count() == int(found[1])
+    assert turns(page).locator(".dot").count() == reliable(page).locator(".dot").count() == 20
+    said = reliable(page).locator(".agreement.open p").inner_text()
+    sure = re.match(r"It is stable, which is not to say true: (\d+) of 20 refits agree", said)
+    assert sure, said
+    assert reliable(page).locator(".dot.yes").count() == int(sure[1]) > int(found[1])
     watched.assert_quiet()
     page.context.close()
 
@@ -136,21 +170,27 @@ def test_rule_is_drawn_where_it_holds(browser: Browser, slow: Live) -> None:
     page.context.close()
 
 
-def test_cancelling_among_the_refits(browser: Browser) -> None:
-    """Stopped in between, the nearest answer stays, with its downloads, and the other card counts the refits."""
+@pytest.mark.parametrize(
+    ("scene", "left_open"),
+    [
+        ("slow", r"not known: there was no time to ask|There was time for \d+ of 12 worlds"),
+        ("stable", "is not known: there was time for"),
+    ],
+)
+def test_cancelling_in_between(browser: Browser, scene: str, left_open: str) -> None:
+    """Stopped among worlds or refits, the nearest answer stays, with its downloads; the other card counts them."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(SECONDS, "0.5")
-        with running([slow_scene()], workers=2) as live:
+        patch.setenv(SECONDS, "2")
+        with running([slow_scene(), stable_scene()], workers=2) as live:
             live.wait_for_workers(2)
-            watched = opened(browser, live.url)
+            watched = opened(browser, live.url, scene=scene)
             page = watched.page
             page.get_by_role("button", name="Why not mine?").click()
             expect(turns(page).locator(".verdict")).to_be_visible()
             verdict = turns(page).locator(".verdict").inner_text()
             page.get_by_role("button", name="Cancel the search for what holds: Better than the decision").click()
             expect(reliable(page)).to_have_attribute("aria-busy", "false")
-            expect(reliable(page).locator("h4")).to_have_text("How far you may rely on it")
-            expect(reliable(page).locator(".agreement")).to_contain_text("is not known: there was time for")
+            expect(reliable(page).locator(".agreement.open")).to_contain_text(re.compile(left_open))
             expect(turns(page).locator(".verdict")).to_have_text(verdict)
             expect(turns(page).get_by_role("link", name="Report (HTML)")).to_be_visible()
             page.get_by_role("button", name="Cancel the search for what holds: Best of all plans").click()
@@ -160,11 +200,11 @@ def test_cancelling_among_the_refits(browser: Browser) -> None:
 
 
 def test_conditions_are_asked_and_kept_in_the_link(browser: Browser, slow: Live) -> None:
-    """A margin makes the answer one that is cheaper by so much; without refits there is one card; a link keeps both."""
+    """A margin makes the answer one that is cheaper by so much; not asked to be true, it has one card; a link keeps both."""
     watched = opened(browser, slow.url)
     page = watched.page
     page.get_by_text("Conditions", exact=True).click()
-    page.get_by_label("must hold in refits").select_option(label="not asked")
+    page.get_by_label("such answers must be true").select_option(label="not asked")
     page.get_by_label("cheaper by at least").select_option(label="20 %")
     expect(page.locator(".conditions summary")).to_have_text("Conditions (changed)")
     asked(page)
@@ -201,16 +241,16 @@ def unreliable_scene() -> Scene:
 
 
 def test_states_of_an_answer(browser: Browser) -> None:
-    """Not reliable, already, none, and a forest of which no refits are known: each says what it is."""
+    """Not reliable, already, none, and a forest that cannot be fitted again: each says what it is."""
     certain = slow_scene()
-    scenes = [unreliable_scene(), replace(certain, id="certain"), frozen_scene()]
+    scenes = [unreliable_scene(), replace(certain, id="certain"), foreign_scene()]
     with running(scenes, workers=2) as live:
         live.wait_for_workers(2)
         watched = opened(browser, live.url, scene="noise")
         page = watched.page
         asked(page)
-        expect(reliable(page).locator("h4")).to_have_text("Where refits agree most often")
-        expect(reliable(page).locator(".agreement.open")).to_contain_text("Do not rely on it")
+        expect(reliable(page).locator("h4")).to_have_text(re.compile(r"Where \d+ % of such answers are true"))
+        expect(reliable(page).locator(".agreement.open")).to_contain_text("90 % were asked for")
         page.get_by_label("Scene").select_option("certain")
         # The cost of the scene before is still there for a moment.
         expect(page).to_have_url(re.compile("scene=certain"))
@@ -219,16 +259,16 @@ def test_states_of_an_answer(browser: Browser) -> None:
         expect(page.get_by_role("button", name="Why not mine?")).to_be_enabled()
         asked(page)
         expect(turns(page).locator(".badge")).to_contain_text("Holds already")
-        expect(reliable(page).locator(".agreement")).to_contain_text("refits agree")
+        expect(reliable(page).locator(".agreement")).to_contain_text("of such answers are true")
         for name in ("warmth", "day"):
             page.get_by_role("button", name=f"{name} cannot change").click()
         page.get_by_label("Your plan: ice", exact=True).fill("200")
         asked(page)
         expect(turns(page).locator(".badge")).to_contain_text("none exists")
         expect(reliable(page)).to_be_hidden()
-        page.get_by_label("Scene").select_option("frozen")
+        page.get_by_label("Scene").select_option("foreign")
         # The cost of the scene before is still there for a moment.
-        expect(page).to_have_url(re.compile("scene=frozen"))
+        expect(page).to_have_url(re.compile("scene=foreign"))
         expect(page.locator(".plan-card.d .cost b")).not_to_be_empty()
         asked(page)
         expect(reliable(page)).to_be_hidden()

@@ -116,7 +116,7 @@ def test_a_wrong_set_is_refused_at_once(client: httpx.Client, scene: str, asked:
 
 
 def test_what_a_project_asks_is_asked_of_sets(live: Live) -> None:
-    """What would change the plan keeps to the project's margin, to usual contexts, and to what must hold in refits."""
+    """What would change the plan keeps to the project's margin, usual contexts, and share of true answers."""
     defaults = ExplainDefaults(holds=0.9, plausible=0.1, margin=0.03)
     with running([replace(scene_of(live, "bakery"), defaults=defaults)]) as own, own.client() as client:
         told = answered(client, "bakery")

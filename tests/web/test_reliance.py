@@ -1,4 +1,4 @@
-"""Answers that hold, over HTTP: the nearest one first, the reliable one after it, and stopping in between."""
+"""Answers to rely on, over HTTP: the nearest one first, the reliable one after it, and stopping in between."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ PATIENT = 0.4
 
 @pytest.fixture(scope="module")
 def live() -> Iterator[Live]:
-    """A server whose workers take their time for every refit."""
+    """A server whose workers take their time for every refit, also in simulated worlds."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(SECONDS, str(PATIENT))
-        with running([slow_scene(), strange_scene(), frozen_scene(), told_scene()]) as server:
+        scenes = [slow_scene(), strange_scene(), frozen_scene(), foreign_scene(), told_scene()]
+        with running(scenes, time_limit=600) as server:
             server.wait_for_workers()
             yield server
 
@@ -40,15 +41,25 @@ def client(live: Live) -> Iterator[httpx.Client]:
 
 
 def frozen_scene() -> Scene:
-    """A forest that was given fitted: nothing is known of its refits."""
+    """A forest that was given fitted: nothing is known of its refits, but its library can fit it in other worlds."""
+    return _given_fitted("frozen", 1)
+
+
+def foreign_scene() -> Scene:
+    """A forest that was given fitted to something else than the outcomes: it cannot be fitted again at all."""
+    return _given_fitted("foreign", 2)
+
+
+def _given_fitted(name: str, targets: int) -> Scene:
     from sklearn.ensemble import RandomForestRegressor
 
     rng = np.random.default_rng(0)
     X = rng.random((80, 2))
     Y = 10 + 20 * X[:, :1]
-    forest = RandomForestRegressor(10, max_depth=3, random_state=0).fit(X, Y[:, 0])
+    fitted_to = Y[:, 0] if targets == 1 else np.repeat(Y, targets, axis=1)
+    forest = RandomForestRegressor(10, max_depth=3, random_state=0).fit(X, fitted_to)
     policy = wh.Policy(wh.Newsvendor(1, 2), wh.ForestWeights.of(forest)).fit(X, Y)
-    return Scene("frozen", "Why?", "", policy, policy.X_.iloc[0], [25.0])
+    return Scene(name, "Why?", "", policy, policy.X_.iloc[0], [25.0])
 
 
 def told_scene() -> Scene:
@@ -78,9 +89,57 @@ def with_nearest(client: httpx.Client, job: str) -> dict[str, Any]:
     return found[0]
 
 
-def test_nearest_first_then_what_holds(client: httpx.Client, live: Live) -> None:
-    """The nearest answer is there long before the refits are; in the end both are those of the library."""
+def test_nearest_first_then_what_is_true(client: httpx.Client, live: Live) -> None:
+    """The nearest answer is there long before the worlds are; in the end share and answers are those of the library."""
     job = ask(client, holds=HOLDS, rule=True).raise_for_status().json()["job"]
+    early = with_nearest(client, job)
+    assert early["state"] == "running"
+    assert early["result"] is None
+    told = finished(client, job)
+    known = live.app.state.scenes["slow"]
+    why = known.policy.explain(known.today, known.alternative, holds=HOLDS)
+    assert told["state"] == "done"
+    result, near = told["result"]["explanation"], told["nearest"]["explanation"]
+    assert near["distance"] == early["nearest"]["explanation"]["distance"] == pytest.approx(why.nearest.distance)
+    assert result["distance"] == pytest.approx(why.distance)
+    assert result["distance"] > near["distance"]
+    assert result["reliance"]["share"] == pytest.approx(why.reliance.share)
+    assert result["reliance"]["interval"] == pytest.approx(why.reliance.interval)
+    assert result["reliance"]["worlds"]["worlds"] == 12
+    assert HOLDS <= why.reliance.share < 1.0
+    low, high = (round(100 * part) for part in why.reliance.interval)
+    share = f"{round(100 * why.reliance.share)} % ({low} % to {high} %)"
+    assert result["shown"]["agreed"] == f"You may rely on it: {share} of such answers are true."
+    assert result["shown"]["where"] == "Where you may rely on it"
+    assert result["shown"]["reliable"] is True
+    # How often the nearest ones are: less often.
+    assert result["reliance"]["worlds"]["curve"][0]["share"] < HOLDS
+    # Learnt once: the worker knows it when it is asked again.
+    again = finished(client, ask(client, holds=HOLDS).json()["job"])
+    assert again["result"]["explanation"]["reliance"] == result["reliance"]
+
+
+def test_cancelling_among_the_worlds(client: httpx.Client) -> None:
+    """Stopped between the two answers, the nearest one stays, and it is said how many worlds there were, if any."""
+    # Another kind of question than before, of which nothing was learnt yet.
+    job = ask(client, holds=HOLDS, margin=0.02).json()["job"]
+    assert with_nearest(client, job)["state"] == "running"
+    client.delete(f"/api/explanations/{job}")
+    told = finished(client, job)
+    assert told["state"] == "cancelled"
+    explanation = told["result"]["explanation"]
+    worlds, said = explanation["reliance"].get("worlds"), explanation["shown"]["agreed"]
+    if worlds is None:
+        assert said == "How far you may rely on it is not known: there was no time to ask in simulated worlds."
+        assert explanation["shown"]["where"] == "How far you may rely on it"
+    else:
+        assert worlds["worlds"] < 12
+        assert f"There was time for {worlds['worlds']} of 12 worlds." in said
+
+
+def test_nearest_first_then_what_is_stable(client: httpx.Client, live: Live) -> None:
+    """Asked of refits, the nearest answer comes before them, too; what they agree on is stable and not called true."""
+    job = ask(client, holds=HOLDS, refits="seed", rule=True).raise_for_status().json()["job"]
     early = with_nearest(client, job)
     assert early["state"] == "running"
     assert early["result"] is None
@@ -92,7 +151,7 @@ def test_nearest_first_then_what_holds(client: httpx.Client, live: Live) -> None
     assert client.get(f"/api/explanations/{job}/report.html").status_code == 404
     told = finished(client, job)
     known = live.app.state.scenes["slow"]
-    why = known.policy.explain(known.today, known.alternative, holds=HOLDS).with_rule(nearest=True)
+    why = known.policy.explain(known.today, known.alternative, holds=HOLDS, refits="seed").with_rule(nearest=True)
     assert told["state"] == "done"
     result, near = told["result"]["explanation"], told["nearest"]["explanation"]
     assert why.nearest is not None
@@ -102,7 +161,9 @@ def test_nearest_first_then_what_holds(client: httpx.Client, live: Live) -> None
     assert result["reliance"]["chosen"] == {"times": why.reliance.chosen.times, "refits": 10}
     assert near["held"] == {"times": why.nearest.agreed.times, "refits": 20}
     assert near["shown"]["agreed"] == f"It turns narrowly: only {near['held']['times']} of 20 refits agree."
-    assert result["shown"]["where"] == "Where you may rely on it"
+    assert result["shown"]["where"] == "Where refits agree"
+    assert result["shown"]["agreed"].startswith("It is stable, which is not to say true: ")
+    assert not result["shown"].get("reliable", False)
     assert result["shown"]["rule"] == str(why.rule)
     assert near["shown"]["rule"] == str(why.nearest.rule)
     assert told["nearest"]["then"]["context"] == known.context_of(why.nearest.context)
@@ -174,12 +235,19 @@ def test_wrong_conditions_are_refused_at_once(client: httpx.Client, change: dict
     assert words in answer.json()["detail"]
 
 
-def test_refits_that_cannot_be_are_refused_at_once(client: httpx.Client) -> None:
-    """A forest that was given fitted has no refits, neighbours have no random numbers; the scene says why."""
-    refused = ask(client, "frozen", holds=HOLDS)
+def test_what_cannot_be_judged_is_refused_at_once(client: httpx.Client) -> None:
+    """A forest that was given fitted has no refits, one of something else no worlds, neighbours no random numbers."""
+    refused = ask(client, "frozen", holds=HOLDS, refits="seed")
     assert refused.status_code == 422
     assert "cannot be fitted again" in refused.json()["detail"]
     scene = client.get("/api/scenes/frozen").json()
+    assert (scene["holds"], scene["unknown"]) == (HOLDS, "")
+    told = finished(client, ask(client, "frozen", holds=HOLDS).json()["job"])
+    assert told["result"]["explanation"]["reliance"]["worlds"]["worlds"] == 12
+    refused = ask(client, "foreign", holds=HOLDS)
+    assert refused.status_code == 422
+    assert "'holds' needs weights that can be fitted again" in refused.json()["detail"]
+    scene = client.get("/api/scenes/foreign").json()
     assert scene["holds"] is None
     assert "given fitted" in scene["unknown"]
     refused = ask(client, "strange", holds=HOLDS, refits="seed")

@@ -23,7 +23,8 @@ from whence.cli.options import (
 )
 from whence.cli.screen import console, exit_code, note, print_json, print_text, searching, waiting
 from whence.explain.explanation import Explanation
-from whence.explain.robust import HOLDS, why_not_refitted
+from whence.explain.reliable import why_not_judged
+from whence.explain.robust import HOLDS
 from whence.problems.base import cost_unit_of
 from whence.project import Project
 from whence.report.numbers import plain, value, with_unit
@@ -120,11 +121,11 @@ def explain(
 
 
 def _set_holds(project: Project, arguments: dict[str, Any]) -> str:
-    """Ask for what holds unless the user or the project has spoken; a sentence where refits tell nothing."""
+    """Ask for what holds unless the user or the project has spoken; a sentence where that cannot be known."""
     said = project.explain_defaults["holds"] is not None or arguments["holds"] is not None
     if said or arguments["confidence"]:
         return ""
-    unknown = why_not_refitted(project.fitted().weights_, arguments["engine"])
+    unknown = why_not_judged(project.fitted(), arguments["engine"], arguments["refits"])
     if not unknown:
         arguments["holds"] = HOLDS
     return unknown

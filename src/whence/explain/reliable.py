@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from whence.policy import Policy
     from whence.problems.plan_sets import PlanSet
 
-__all__ = ["calibrated", "check_judge", "explained_truly", "worlds_of"]
+__all__ = ["calibrated", "check_judge", "explained_truly", "why_not_judged", "worlds_of"]
 
 #: From a world's policy and a request to its answers by standard errors; None where it holds already.
 InWorld = Callable[["Policy", Request], "Callable[[float], Explanation] | None"]
@@ -45,6 +45,24 @@ def check_judge(policy: Policy, refits: Judge | None) -> None:
             "'holds' must be left out where the policy forecasts: forecasts are not asked in simulated worlds.",
             parameter="holds",
         )
+    else:
+        policy.weights_.check_outcomes(policy.Y_.shape[1])
+
+
+def why_not_judged(policy: Policy, engine: str = "auto", refits: Judge | None = None) -> str:
+    """Return why it cannot be found out how far to rely on an answer, in a sentence; empty where it can."""
+    weights = policy.weights_
+    if weights.capabilities.forecasts:
+        return "How far you can rely on it is not known: forecasts with residuals are not asked in simulated worlds."
+    by_refits = refits in ("seed", "bootstrap")
+    if not (weights.capabilities.can_refit if by_refits else weights.takes_outcomes(policy.Y_.shape[1])):
+        return (
+            "How far you can rely on it is not known: the model was given fitted and cannot be fitted again; ask with "
+            "a confidence to see how far its trees or neighbours agree."
+        )
+    if engine == "milp":
+        return "How far you can rely on it was not searched for: the integer program cannot ask for confidence."
+    return ""
 
 
 def calibrated(

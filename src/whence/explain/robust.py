@@ -14,7 +14,6 @@ from whence.question import Limits, Progress
 from whence.report.document import RelianceEntry, ShownHeld, WorldsEntry
 from whence.util.aliases import Floats
 from whence.util.json import number_from_plain
-from whence.weights import Weights
 from whence.weights.refits import RefitKind, refits_of
 from whence.worlds.curve import Curve
 
@@ -38,7 +37,6 @@ __all__ = [
     "expected_share",
     "explained_reliably",
     "further",
-    "why_not_refitted",
 ]
 
 
@@ -350,27 +348,6 @@ class Refitted:
             if limits.on_progress(told) is False:
                 return False
         return self.refits.ready_within(number, limits.remaining)
-
-
-def why_not_refitted(weights: Weights, engine: str = "auto") -> str:
-    """Why no explanation that holds in refits can be searched for, in a sentence; empty where one can.
-
-    Examples
-    --------
-    >>> from whence.weights import ForestWeights
-    >>> why_not_refitted(ForestWeights())
-    ''
-    """
-    if weights.capabilities.forecasts:
-        return "How far you can rely on it is not known: forecasts with residuals are not held against refits."
-    if not weights.capabilities.can_refit:
-        return (
-            "How far you can rely on it is not known: the model was given fitted and cannot be fitted again; ask with "
-            "a confidence to see how far its trees or neighbours agree."
-        )
-    if engine == "milp":
-        return "How far you can rely on it was not searched for: the integer program cannot ask for confidence."
-    return ""
 
 
 #: Standard errors over the trees, or the neighbours, that may be tried. No formula for them transfers from one kind of

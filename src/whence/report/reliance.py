@@ -191,7 +191,7 @@ def agreed_in_words(report: Report) -> str:
     if found.refits == "worlds":
         return _true_in_words(report, found)
     times, refits = found.chosen.times + found.judged.times, found.chosen.refits + found.judged.refits
-    agree = f"{times} of {refits} refits agree{_nearly(report)} ({DRAWN[found.refits]})"
+    agree = f"{times} of {refits} refits agree{_agreed_to(report)} ({DRAWN[found.refits]})"
     if found.judged.refits == 0:
         so_far = f", and it holds in {times} of those {refits}" if refits else ""
         return f"How far you may rely on it is not known: there was time for {refits} refits{so_far}."
@@ -209,7 +209,8 @@ def _true_in_words(report: Report, found: RelianceEntry) -> str:
     beyond = " ".join([*found.outside, "Of such contexts nothing is known."]) if found.outside else ""
     coarse = found.worlds
     few = f" There was time for {coarse.worlds} of {coarse.of} worlds." if coarse.worlds < coarse.of else ""
-    of_these = f"{share_of_truth(found)} of such answers are true{_nearly(report)}"
+    meant = "" if report.kind != "absolute" else f" (the plan is {_nearly(report)} there)"
+    of_these = f"{share_of_truth(found)} of such answers are true{meant}"
     if is_reliable(report):
         return f"You may rely on it: {of_these}.{few}"
     if not _share_reached(found):
@@ -260,19 +261,21 @@ def by_a_hair(report: Report) -> str:
 
 
 def _hair(report: Report, held: ShownHeld, wanted: float = MANY) -> str:
-    agree = f"{held.times} of {held.refits} refits agree{_nearly(report)}"
+    agree = f"{held.times} of {held.refits} refits agree{_agreed_to(report)}"
     if held.refits == 0 or held.times < wanted * held.refits - 1e-9:
         return f"It turns narrowly: {'only ' if held.times else ''}{agree}."
     # As many as were wanted, but by so little that as many further ones cannot be expected to.
     return f"It turns narrowly: {agree}, but by too little to expect the same of others."
 
 
-def _nearly(report: Report) -> str:
+def _agreed_to(report: Report) -> str:
     """What refits agree to, where that is less than was asked: the very best plan is another one in most of them."""
-    if report.kind != "absolute":
-        return ""
-    nearly = nearly_best(report) if report.allowance else f"within {share(max(NEARLY, report.within))} of the best"
-    return f" that it is {nearly}"
+    return f" that it is {_nearly(report)}" if report.kind == "absolute" else ""
+
+
+def _nearly(report: Report) -> str:
+    """How near to the best plan the one asked about must be, where it is to be the best."""
+    return nearly_best(report) if report.allowance else f"within {share(max(NEARLY, report.within))} of the best"
 
 
 def gain_in_words(report: Report) -> str:

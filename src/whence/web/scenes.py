@@ -16,7 +16,8 @@ from whence.errors import InfeasiblePlanError, InputError
 from whence.evaluation.evaluating import judged
 from whence.examples import bakery, city
 from whence.examples.example import Example
-from whence.explain.robust import HOLDS, why_not_refitted
+from whence.explain.reliable import why_not_judged
+from whence.explain.robust import HOLDS
 from whence.features import Binary, Categorical, Continuous, Cyclic, Date, Discrete, Schema
 from whence.features.dates import as_day
 from whence.policy import Policy
@@ -161,11 +162,11 @@ class Scene:
     @property
     def unknown(self) -> str:
         """Why it is not known how far an answer can be relied on, in a sentence; empty where it can be found out."""
-        return why_not_refitted(self.policy.weights_, self.engine)
+        return why_not_judged(self.policy, self.engine, self.conditions()["refits"])
 
     @property
     def holds(self) -> float | None:
-        """The share of refits in which the page asks an answer to hold; None where it asks for none."""
+        """The share of true answers, or of refits that agree, that the page asks for; None where it asks for none."""
         own = self.conditions()
         if self.unknown or own["confidence"] or self.defaults["holds"] is False:
             return None
@@ -245,6 +246,7 @@ class Scene:
             alternative=None if self.alternative is None else policy.problem.to_plain(self.alternative),
             instead=None if self.instead is None else self.instead.as_plain(),
             holds=self.holds,
+            refits=own["refits"],
             margin=f"{margin[0]:g} cost" if isinstance(margin, tuple) else margin,
             plausible=own["plausible"],
             max_changes=own["max_changes"],

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictStr
 
+from whence.explain.ask import Judge
 from whence.problems.plan_text import PlanEditor
 from whence.question import Progress
 
@@ -143,6 +144,7 @@ class Scene(SceneEntry):
     alternative: Any = _told("A plan that somebody has in mind, or null.")
     instead: Any = _told("The set of plans that a question without a plan is about; null for any plan.")
     holds: float | None = _told("The share of such answers that the page asks to be true in the world; null for none.")
+    refits: Judge | None = _told("What that is a share of, where the project says so.")
     margin: float | str | None = _told("By how much a plan must be cheaper, where the project says so.")
     plausible: float | None = _told("How usual a context found must be, where the project says so.")
     max_changes: int | None = _told("How many features may change at most, where the project says so.")
@@ -282,7 +284,7 @@ class ExplainRequest(QuestionRequest):
         "The share of such answers that must be true in the world; the nearest comes first, as `nearest` of the job. "
         "False for none, whatever the project says."
     )
-    refits: Literal["worlds", "seed", "bootstrap"] | None = _told(
+    refits: Judge | None = _told(
         "What that is a share of: true answers in simulated worlds, or refits with other random numbers or data."
     )
     max_changes: Annotated[int, Field(ge=1, le=10_000)] | None = _told("How many features may change at most.")
@@ -354,7 +356,7 @@ class JobProgress(_Answer):
     distance: float | None
     bound: float | None
     seconds: float
-    refit: int | None = _told("Which of the simulated worlds, or refits, is being made.")
+    refit: int | None = _told("Which of the simulated worlds (0: the model of them), or refits, is being made.")
     refits: int | None = _told("Of how many.")
 
     @classmethod
@@ -390,8 +392,8 @@ class Job(_Answer):
     time_limit: float
     progress: JobProgress | None = None
     nearest: Result | None = _told(
-        "Where an answer must hold in refits: the nearest one, while the search goes on; and in the end, unless it is "
-        "the result itself."
+        "Where an answer must be true, or hold in refits: the nearest one, while the search goes on; and in the end, "
+        "unless it is the result itself."
     )
     result: Result | None = None
     error: str | None = _told("One sentence, where it failed.")

@@ -282,14 +282,22 @@ class Weights(BaseEstimator, ABC):  # type: ignore[misc]
         """The fitted weights in a few words."""
         return f"{type(self).__name__} of {self.n_samples_} observations"
 
-    def for_outcomes(self, X: Floats, Y: Floats, seed: int) -> Weights:
-        """Return unfitted weights like these, with other random numbers, for these contexts and outcomes."""
-        if self.capabilities.forecasts or not self.capabilities.can_refit:
+    def takes_outcomes(self, columns: int) -> bool:
+        """Return whether weights like these can be fitted to other outcomes of so many columns."""
+        return self.capabilities.can_refit and not self.capabilities.forecasts
+
+    def check_outcomes(self, columns: int) -> None:
+        """Refuse weights that cannot be fitted to other outcomes of so many columns, as simulated worlds have."""
+        if not self.takes_outcomes(columns):
             raise InputError(
                 "'holds' needs weights that can be fitted again, in simulated worlds: ask with 'confidence'. Got "
                 f"{'forecasts with residuals' if self.capabilities.forecasts else 'a model that was given fitted'}.",
                 parameter="holds",
             )
+
+    def for_outcomes(self, X: Floats, Y: Floats, seed: int) -> Weights:
+        """Return unfitted weights like these, with other random numbers, for these contexts and outcomes."""
+        self.check_outcomes(Y.shape[1])
         fresh: Weights = clone(self)
         if "random_state" in fresh.get_params(deep=False):
             fresh.set_params(random_state=seed)

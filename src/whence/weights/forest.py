@@ -232,8 +232,13 @@ class ForestWeights(TreeWeights):
 
     def for_outcomes(self, X: Floats, Y: Floats, seed: int) -> Weights:
         """Return an unfitted forest like this one; of one that was given fitted, as its library would fit it."""
-        again = None if self.frozen is None else fitted_again(self.frozen, X, Y, seed)
-        return super().for_outcomes(X, Y, seed) if again is None else ForestWeights.of(again)
+        if self.frozen is not None and self.takes_outcomes(Y.shape[1]):
+            return ForestWeights.of(fitted_again(self.frozen, X, Y, seed))
+        return super().for_outcomes(X, Y, seed)
+
+    def takes_outcomes(self, columns: int) -> bool:
+        """Return whether a forest like this one can be; one that was given fitted, where it predicts as many."""
+        return super().takes_outcomes(columns) or (self.frozen is not None and predicts(self.frozen, columns))
 
     def for_trial(self) -> Self:
         """A forest of one tree."""
@@ -242,17 +247,19 @@ class ForestWeights(TreeWeights):
         return trial
 
 
+def predicts(fitted: Any, columns: int) -> bool:
+    """Return whether a user's model is a regressor of so many columns, which its library can fit again."""
+    return hasattr(fitted, "get_params") and is_regressor(fitted) and getattr(fitted, "n_outputs_", 1) == columns
+
+
 def fitted_again(fitted: Any, X: Floats, Y: Floats, seed: int) -> Any:
-    """Return a user's model as it would be with other outcomes; None where it was fitted to something else than these.
+    """Return a user's model as it would be with other outcomes.
 
     >>> from sklearn.tree import DecisionTreeRegressor
     >>> tree = DecisionTreeRegressor(max_depth=1).fit([[0.0], [1.0]], [1.0, 2.0])
     >>> float(fitted_again(tree, np.array([[0.0], [1.0]]), np.array([[3.0], [4.0]]), 0).predict([[1.0]])[0])
     4.0
     """
-    outputs = getattr(fitted, "n_outputs_", 1)
-    if not hasattr(fitted, "get_params") or not is_regressor(fitted) or outputs != Y.shape[1]:
-        return None
     fresh = clone(fitted)
     if "random_state" in fresh.get_params(deep=False):
         fresh.set_params(random_state=seed)

@@ -1,7 +1,7 @@
 // One answer in its card: its proof, what it says, how far it may be relied on, and the rule.
 
 import { button, byId, h, icon } from "./dom.js";
-import { plain } from "./format.js";
+import { plain, share } from "./format.js";
 import { term } from "./terms.js";
 import { ask, isShown, state, thenOf, update } from "./state.js";
 
@@ -112,8 +112,12 @@ function showOnPage(kind, which, then) {
   if (then) byId("plan-panel").scrollIntoView({ behavior: "smooth", block: "start" });
 }
 
-/** What a card shows of a result: `which` is "turns" for the nearest one, "holds" for the one to rely on. */
-export function answer(kind, which, result) {
+/** That the nearest answer tells where the policy turns, and how often such ones are true in simulated worlds. */
+const turnsOnly = (part) => h("div", { class: "agreement open" },
+  h("p", {}, `This is where the policy turns; ${share(part)} of such answers are true. `, term("worlds", "How is that known?")));
+
+/** What a card shows of a result: `which` is "turns" for the nearest one, of which the share `truly` is true where that is known, "holds" for the one to rely on. */
+export function answer(kind, which, result, truly = null) {
   const { explanation: found } = result;
   const { shown } = found;
   const then = thenOf(result);
@@ -122,6 +126,7 @@ export function answer(kind, which, result) {
     badge(found),
     // That the nearest one may be relied on is told in the other card.
     (which === "holds" || !found.reliance) && agreement(found),
+    truly !== null && turnsOnly(truly),
     spoken(shown, which === "holds"),
     found.among && result.then && successor(result.then.alternative),
     found.context && facts(shown),

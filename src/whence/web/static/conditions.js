@@ -1,8 +1,8 @@
-// What an answer must keep to, beside locks and limits: hold in refits, be cheaper by an amount, be no stranger than a share of the past.
+// What an answer must keep to, beside locks and limits: be true so often, be cheaper by an amount, be no stranger than a share of the past.
 
 import { h, put } from "./dom.js";
 import { plain, share } from "./format.js";
-import { ask, ownConditions, state } from "./state.js";
+import { ask, judgedByRefits, ownConditions, state } from "./state.js";
 
 const MARGINS = [0, 0.01, 0.02, 0.05, 0.1, 0.2];
 const PLAUSIBLE = [0, 0.05, 0.1, 0.25, 0.5];
@@ -28,7 +28,7 @@ export function conditionsAsked() {
   };
 }
 
-/** The conditions of a question with several answers: refits and the number of changes are for single ones. */
+/** The conditions of a question with several answers: how often such answers are true, and the number of changes, are for single ones. */
 export function conditionsOfSeveral() {
   const { margin, plausible } = conditionsAsked();
   return { ...(margin === undefined ? {} : { margin }), ...(plausible === undefined ? {} : { plausible }) };
@@ -40,14 +40,23 @@ export function conditionsOfForecasts() {
   return { ...(plausible === undefined ? {} : { plausible }), ...(few === undefined ? {} : { max_changes: few }) };
 }
 
-/** Whether refits are asked for. */
-export const asksRefits = () => state.scene.holds !== null && state.conditions.holds !== false;
+/** Whether an answer to rely on is asked for. */
+export const asksToRely = () => state.scene.holds !== null && state.conditions.holds !== false;
 
-function choice(name, label, offered) {
+/** What stands before each choice. */
+const LABELS = {
+  holds: () => (judgedByRefits() ? "refits must agree" : "such answers must be true"),
+  margin: () => "cheaper by at least",
+  plausible: () => "contexts",
+};
+
+function choice(name, offered) {
   const node = h("select", { id: `condition-${name}`, onchange: () => ask({ conditions: { ...state.conditions, [name]: JSON.parse(node.value) } }) });
-  const row = h("label", { class: "limit" }, h("span", { text: label }), node);
+  const label = h("span");
+  const row = h("label", { class: "limit" }, label, node);
   let drawn = "";
   function sync() {
+    label.textContent = LABELS[name]();
     const own = ownConditions(state.scene)[name];
     const values = [...new Set([...offered.filter((part) => name !== "plausible" || part !== 0 || own === 0), own, state.conditions[name]])]
       .sort((a, b) => Number(a) - Number(b));
@@ -80,7 +89,7 @@ export function changesSlider() {
 
 /** The drawer with the conditions; it says so where some are in use. */
 export function conditionsDrawer() {
-  const choices = [choice("holds", "such answers must be true", HOLDS), choice("margin", "cheaper by at least", MARGINS), choice("plausible", "contexts", PLAUSIBLE)];
+  const choices = [choice("holds", HOLDS), choice("margin", MARGINS), choice("plausible", PLAUSIBLE)];
   const title = h("summary", { text: "Conditions" });
   const note = h("p", { class: "hint" });
   const node = h("details", { class: "conditions" }, title, h("div", { class: "row" }, choices.map((one) => one.node)), note);

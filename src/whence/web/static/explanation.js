@@ -2,7 +2,7 @@
 
 import { agreement, answer, filesOf, linesOf } from "./answers.js";
 import { api } from "./api.js";
-import { asksRefits, changesSlider, conditionsDrawer } from "./conditions.js";
+import { asksToRely, changesSlider, conditionsDrawer } from "./conditions.js";
 import { startDock } from "./dock.js";
 import { button, byId, h, icon, put } from "./dom.js";
 import { duration } from "./format.js";
@@ -11,7 +11,7 @@ import { pricesSlot } from "./prices.js";
 import { cancel, explain, kindsOf, pending } from "./jobs.js";
 import { announce } from "./notices.js";
 import { obstacle, planObstacle } from "./obstacles.js";
-import { answersOf, isShown, KINDS, state, subscribe, thenOf, update } from "./state.js";
+import { answersOf, isShown, judgedByRefits, KINDS, state, subscribe, thenOf, update } from "./state.js";
 import { meterFor, progressLine, redraw, refitLine } from "./waiting.js";
 import { wishWords } from "./wish.js";
 
@@ -38,6 +38,9 @@ const titleOf = (kind) => textsOf(kind)[0];
 
 const downloads = (kind, { job }) => filesOf(`${state.scene.id}-${kind}`, api.report(job), api.data(job));
 
+/** The share of nearest answers that are true, where worlds were asked and another answer is the one to rely on; or null. */
+const turningShare = ({ nearest, result }) => (nearest && result?.explanation.reliance?.worlds?.curve[0]?.share) ?? null;
+
 /** The card of the nearest answer: where the verdict turns. */
 function turningCard(kind) {
   const meter = meterFor(progressLine(), () => cancel(kind), () => `Cancel the search: ${titleOf(kind)}`);
@@ -54,15 +57,15 @@ function turningCard(kind) {
     node.classList.toggle("selected", isShown(kind, "turns") && Boolean(thenOf(turns)) && !state.stale);
     node.classList.toggle("stale", state.stale);
     node.setAttribute("aria-busy", String(waiting));
-    heading.hidden = entry.state === "idle" || !asksRefits();
+    heading.hidden = entry.state === "idle" || !asksToRely();
     meter.sync(entry, waiting);
-    const mark = [entry.state === "running" ? "" : entry.state, entry.job, Boolean(turns), state.selected, state.answer, Boolean(state.picked), state.stage, busy].join();
+    const mark = [entry.state === "running" ? "" : entry.state, entry.job, Boolean(turns), turningShare(entry), state.selected, state.answer, Boolean(state.picked), state.stage, busy].join();
     if (mark === drawn) return;
     drawn = mark;
     if (waiting) put(body);
     else if (turns) {
       const unknown = turns.explanation.context && state.scene.unknown;
-      redraw(body, answer(kind, "turns", turns), unknown && h("p", { class: "hint", text: unknown }), !busy && downloads(kind, entry));
+      redraw(body, answer(kind, "turns", turns, turningShare(entry)), unknown && h("p", { class: "hint", text: unknown }), !busy && downloads(kind, entry));
       // Once, not with every switch between today and then.
       if (entry.job !== told) announce(`${titleOf(kind)}: ${linesOf(turns.explanation.shown)[0]}`);
       told = entry.job;
@@ -97,7 +100,7 @@ function reliableCard(kind) {
     const mark = [entry.state === "running" ? "" : entry.state, entry.job, waiting, state.selected, state.answer, Boolean(state.picked), state.stage].join();
     if (mark === drawn) return;
     drawn = mark;
-    heading.textContent = found?.shown.where || "Where you may rely on it";
+    heading.textContent = found?.shown.where || (judgedByRefits() ? "Where refits agree" : "Where you may rely on it");
     if (node.hidden || waiting) put(body);
     else redraw(body, holds ? answer(kind, "holds", holds) : [agreement(found), (found.reliance.share ?? found.reliance.judged.refits) > 0 && h("p", { class: "soft", text: "It is the context above." })]);
     if (!waiting && found?.reliance && entry.job !== told) {

@@ -92,6 +92,9 @@ const ABOUT = { plan: "mine", check: "mine", drawing: "mine", wish: "set" };
 /** The conditions that a scene begins with. */
 export const ownConditions = (scene) => ({ holds: scene.holds ?? false, margin: scene.margin ?? 0, plausible: scene.plausible ?? 0, changes: Math.min(scene.max_changes ?? Infinity, scene.features.length) });
 
+/** Whether the scene has its answers judged by refits, and not by simulated worlds. */
+export const judgedByRefits = () => ["seed", "bootstrap"].includes(state.scene?.refits);
+
 /** What the project wishes of a plan, as far as the page can show it. */
 export const ownWish = ({ instead }) => (instead && typeof instead === "object" && !("only" in instead) ? instead : {});
 

@@ -2,6 +2,7 @@
 
 import { button, h, put } from "./dom.js";
 import { count, duration, plain } from "./format.js";
+import { judgedByRefits } from "./state.js";
 import { term } from "./terms.js";
 
 /** What keeps a search waiting, or an empty text where it runs. */
@@ -30,12 +31,25 @@ export function progressLine() {
   return { node, sync };
 }
 
-/** How far the search for an answer to rely on has come: mostly it waits for refits. */
+/** What the search for an answer to rely on is doing; with `stable`, refits judge it instead of simulated worlds. */
+function searchSaid({ refit = null, refits, seconds = 0 }, stable) {
+  const sofar = `for ${duration(seconds)} so far.`;
+  if (refit === null) return `Looking where ${stable ? "refits agree" : "such answers are true"}, ${sofar}`;
+  if (stable) return `Making refit ${refit} of ${refits}, ${sofar}`;
+  return refit === 0 ? `Looking for the best model of the outcomes, ${sofar}` : `Asking in simulated world ${refit} of ${refits}, ${sofar}`;
+}
+
+/** How far the search for an answer to rely on has come: mostly it waits for simulated worlds, or for refits. */
 export function refitLine() {
   const text = h("span");
-  const node = h("p", { class: "progress-text" }, text, " ", term("worlds", "What is a simulated world?"));
-  const said = ({ refit = null, refits, seconds = 0 }) => (refit === null ? `Looking where such answers are true, for ${duration(seconds)} so far.` : refit === 0 ? `Looking for the best model of the outcomes, for ${duration(seconds)} so far.` : `Asking in simulated world ${refit} of ${refits}, ${duration(seconds)} so far.`);
-  return { node, sync: (entry) => { text.textContent = waitingText(entry) || said(entry.progress ?? {}); } };
+  const terms = [term("worlds", "What is a simulated world?"), term("refits", "What is a refit?")];
+  const node = h("p", { class: "progress-text" }, text, " ", terms);
+  function sync(entry) {
+    const stable = judgedByRefits();
+    text.textContent = waitingText(entry) || searchSaid(entry.progress ?? {}, stable);
+    terms.forEach((one, i) => { one.hidden = Boolean(i) !== stable; });
+  }
+  return { node, sync };
 }
 
 /** How long a question of several searches has taken so far. */
