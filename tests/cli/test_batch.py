@@ -39,7 +39,7 @@ def test_batch(bakery: Path, tmp_path: Path) -> None:
 
 
 def test_batch_of_what_holds(bakery: Path, tmp_path: Path) -> None:
-    """With `--holds` and `--rule` the output says in how many refits a row holds, how usual it is, and its rule."""
+    """With `--holds` of refits and `--rule` the output says how many agree, how usual a row is, and its rule."""
     questions, answers = tmp_path / "asked.csv", tmp_path / "answered.csv"
     questions.write_text(
         'context,instead\n4,row:13\n4,"rolls=262, rye bread=79, croissants=77, fruit cake=31"\n', "utf-8"
@@ -49,7 +49,7 @@ def test_batch_of_what_holds(bakery: Path, tmp_path: Path) -> None:
     table = pd.read_csv(answers)
     assert table[["held", "refits", "rule"]].isna().all(axis=None)
     assert (table["usual"] > 0).all()
-    told = run("batch", bakery, questions, answers, "--overwrite", "--holds", "0.9", "--rule")
+    told = run("batch", bakery, questions, answers, "--overwrite", "--holds", "0.9", "--refits", "seed", "--rule")
     assert told.exit_code == 0, told.output
     table = pd.read_csv(answers)
     assert (table["held"].tolist(), table["refits"].tolist()) == ([20, 20], [20, 20])

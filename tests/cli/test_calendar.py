@@ -116,8 +116,8 @@ def test_what_goes_round_is_proposed(tmp_path: Path) -> None:
     assert told.exit_code == 0
     assert "'hour' looks as if it went round" in told.stdout
     assert Project.load(path).fitted().schema_.cyclic == ["date"]
-    text = (tmp_path / "history.csv").read_text("utf-8").replace("2024-01-03", "03.01.2024")
+    text = (tmp_path / "history.csv").read_text("utf-8").replace("2024-01-03", "3rd day")
     (tmp_path / "history.csv").write_text(text, "utf-8")
     told = run("check", path)
     assert told.exit_code == 2
-    assert "line 4, column 'date': must be a date, such as 2025-06-14. Got '03.01.2024' instead." in told.stdout
+    assert "line 4, column 'date': must be a date, such as 2025-06-14. Got '3rd day' instead." in told.stdout

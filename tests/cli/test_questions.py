@@ -49,7 +49,7 @@ def test_what_the_policy_gets(small: Path) -> None:
 
 def test_a_batch_without_refits(small: Path, tmp_path: Path) -> None:
     """`--no-holds` keeps a batch from asking refits where the project would, and excludes `--holds`."""
-    small.write_text(f"{FOREST}holds = 0.5\n", "utf-8")
+    small.write_text(f'{FOREST}holds = 0.5\nrefits = "seed"\n', "utf-8")
     questions, answers = tmp_path / "asked.csv", tmp_path / "answered.csv"
     questions.write_text('context,instead\n3,"rolls=20, cakes=30"\n', "utf-8")
     for more, asked_refits in (((), True), (("--no-holds", "--overwrite"), False)):

@@ -169,7 +169,7 @@ def left_clean(written: str) -> str:
 
 def test_ctrl_c_among_the_refits(tmp_path: Path) -> None:
     """Ctrl-C while refits are made: the nearest answer stays, the refits are counted, and the terminal is clean."""
-    asked = [str(refitted_project(tmp_path)), "-c", "warmth=8", "-i", "60"]
+    asked = [str(refitted_project(tmp_path)), "-c", "warmth=8", "-i", "60", "--refits", "seed"]
     code, written, same = in_a_terminal(asked, 1)
     plain = left_clean(written)
     assert code == 130, plain
@@ -185,7 +185,7 @@ def test_ctrl_c_among_the_refits(tmp_path: Path) -> None:
 
 def test_second_ctrl_c_ends_at_once(tmp_path: Path) -> None:
     """The second Ctrl-C does not wait for the refit under way, and leaves the terminal clean as well."""
-    asked = [str(refitted_project(tmp_path)), "-c", "warmth=8", "-i", "60"]
+    asked = [str(refitted_project(tmp_path)), "-c", "warmth=8", "-i", "60", "--refits", "seed"]
     code, written, same = in_a_terminal(asked, 2)
     plain = left_clean(written)
     assert code == 130, plain
