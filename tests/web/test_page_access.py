@@ -138,8 +138,9 @@ def states_of_the_city(page: Page) -> Iterator[str]:
 
     def late(route: Route) -> None:
         answer = route.fetch().json()
-        if answer.get("result"):
-            answer["result"]["explanation"]["status"] = "time_limit"
+        for part in ("nearest", "result"):
+            if answer.get(part):
+                answer[part]["explanation"]["status"] = "time_limit"
         route.fulfill(json=answer)
 
     page.route(re.compile(r"/explanations/[^/]+\?wait"), late)
