@@ -47,10 +47,14 @@ def test_as_json_and_in_refits(small: Path, tmp_path: Path) -> None:
     for one in told:
         why = project.fitted().explain(project.context(one["row"]))
         assert (one["status"], one["distance"]) == (why.status, pytest.approx(why.distance))
-    sure = json.loads(run("stability", small, "--rows", "2-4", "--json", "--holds", "0.9", "--refits", "seed").stdout)
+    sure = json.loads(
+        run("stability", small, "--rows", "2-4", "--json", "--holds", "0.9", "--refits", "bootstrap").stdout
+    )
     assert all(one["refits"] == 20 and 0 <= one["held"] <= 20 for one in sure)
     nearest = {one["row"]: one["distance"] for one in told}
     assert all(one["distance"] >= nearest[one["row"]] - 1e-9 for one in sure)
+    true = json.loads(run("stability", small, "--rows", "2-2", "--json", "--holds", "0.5").stdout)
+    assert 0.0 <= true[0]["true_share"] <= 1.0
 
 
 @pytest.mark.parametrize("rows", ["0-3", "5-2", "one", "1-9999"])
@@ -72,8 +76,8 @@ def test_explain_without_a_plan(small: Path, tmp_path: Path) -> None:
 def test_both_answers_about_a_set(small: Path) -> None:
     """Where it turns, and where to rely on it, by the command as for single plans; what a project asks for holds."""
     told = run("explain", small, "-c", "3").stdout
-    assert "of 20 refits agree" in told
-    assert "refits" not in run("explain", small, "-c", "3", "--no-holds").stdout
+    assert "of such answers are true" in told
+    assert "such answers" not in run("explain", small, "-c", "3", "--no-holds").stdout
     content = small.read_text("utf-8")
     assert content.count("time_limit = 30") == 1
     small.write_text(content.replace("time_limit = 30", "plausible = 0.2\nholds = false"), "utf-8")

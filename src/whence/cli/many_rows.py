@@ -182,7 +182,7 @@ def stability(
     The time limit is for all rows together, 60 s unless said otherwise: each gets its share of what is left. The
     margin is how far from the best a plan may be, 1 % unless said otherwise. A distance of 0.02 is a change of 2 % of
     one feature's range; where a row says "none", no context of the history's range changes its plan. With --holds,
-    the table says in how many refits each row's answer holds.
+    --json and --csv say what share of such answers is true, or in how many refits each row's answer holds.
 
     [bold]Examples[/bold]
 
@@ -254,6 +254,8 @@ def _table(found: Explanations) -> pd.DataFrame:
     frame: pd.DataFrame = found.frame
     kept = ["status", "distance", "bound", "changes", "decision", "alternative", "cost_decision_after"]
     kept += ["cost_alternative_after", "usual"]
+    if frame["true_share"].notna().any():
+        kept += ["true_share", "reliable", "confidence"]
     if frame["held"].notna().any():
         kept += ["held", "refits", "confidence"]
     return frame[[*kept, "error"]].sort_values("distance", kind="stable", na_position="last")
