@@ -143,7 +143,7 @@ def _record(entry: Entry) -> dict[str, Any]:
     record["decision"], record["alternative"] = entry.decision_text, entry.alternative_text
     for costs, when in ((entry.cost_before, ""), (entry.cost_after, "_after")):
         if costs is not None:
-            record |= {f"cost_{plan}{when}": cost for plan, cost in costs._asdict().items()}
+            record |= {f"cost_{plan}{when}": getattr(costs, plan) for plan in ("decision", "alternative", "best")}
     if entry.agreed is not None:
         record |= {"held": entry.agreed.times, "refits": entry.agreed.refits}
     if entry.reliance is not None:

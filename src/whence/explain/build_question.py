@@ -383,7 +383,7 @@ def taking_over(
         draft,
         alternative=plan,
         costs_alternative=costs,
-        cost_before=draft.cost_before._replace(alternative=before),
+        cost_before=draft.cost_before.with_alternative(before),
     )
     asked = values - question.claim.allowance if question.claim.allowance else values
     return question.claiming(alternative=asked).refuted_by(better), draft

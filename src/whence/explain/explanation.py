@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -67,13 +67,49 @@ SAME = (
 SILENT = {"weights_before": 0.0, "weights_after": 0.0, "costs_decision": np.nan, "costs_alternative": np.nan}
 
 
-class Costs(NamedTuple):
-    """Cost (or CVaR) of the explained decision and of the alternative in one context, and of the policy's own plan."""
+class Costs(tuple[float, float]):
+    """Cost (or CVaR) of the explained decision and of the alternative in one context, as a pair.
 
-    decision: float
-    alternative: float
-    #: Of what the policy itself plans there; None where that is not known.
-    best: float | None = None
+    Attributes
+    ----------
+    decision, alternative : float
+        The pair.
+    best : float or None
+        Cost of what the policy itself plans there; None where that is not known.
+
+    Examples
+    --------
+    >>> decision, alternative = costs = Costs(12.0, 10.5, best=9.0)
+    >>> costs.alternative - costs.best, costs
+    (1.5, Costs(decision=12.0, alternative=10.5, best=9.0))
+    """
+
+    best: float | None
+
+    def __new__(cls, decision: float, alternative: float, best: float | None = None) -> Self:
+        own = super().__new__(cls, (decision, alternative))
+        own.best = best
+        return own
+
+    def __getnewargs__(self) -> tuple[float, float, float | None]:
+        return self[0], self[1], self.best
+
+    @property
+    def decision(self) -> float:
+        """Of the explained decision."""
+        return self[0]
+
+    @property
+    def alternative(self) -> float:
+        """Of the alternative."""
+        return self[1]
+
+    def with_alternative(self, cost: float) -> Costs:
+        """Return the same with another cost of the alternative."""
+        return Costs(self.decision, cost, self.best)
+
+    def __repr__(self) -> str:
+        return f"Costs(decision={self[0]!r}, alternative={self[1]!r}, best={self.best!r})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,7 +250,7 @@ class Explanation:
     @property
     def cost_after(self) -> Costs | None:
         """What both plans, and the policy's own plan, cost in the context found."""
-        return None if self.paid_after is None else self.paid_after._replace(best=self._there[1])
+        return None if self.paid_after is None else Costs(*self.paid_after, best=self._there[1])
 
     # ---- what the source, or the report that was made of it, tells ---------------------------------------
 
