@@ -108,7 +108,8 @@ def test_every_explanation_tells_how_usual_it_is() -> None:
         assert 0.0 < why.usual <= 1.0
         again = wh.Explanation.from_json(why.to_json())
         assert again.usual == pytest.approx(why.usual)
-        assert "is at least as usual as" in str(again)
+        assert "The context found is " in str(again)
+        assert "usual" in str(again)
         assert why.verify(policy).agrees
         assert again.verify(policy).agrees
 

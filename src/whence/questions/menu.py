@@ -237,7 +237,6 @@ class Menu(Answers):
         )
         rows = [
             [
-                ", ".join(features_of(why)),
                 changes_in_words(why.report),
                 plain(why.distance, 4),
                 why.status,
@@ -245,14 +244,14 @@ class Menu(Answers):
             ]
             for why in self.answers
         ]
-        head = ["features", "what changes", "distance", "status", "the policy's own plan there"]
+        head = ["what changes", "distance", "status", "the policy's own plan there"]
         certificate = [
             ("sets of features asked for", f"up to {self.up_to}"),
             ("complete up to", f"{self.complete_up_to}"),
             ("status", self.status),
             ("time", duration(self.seconds)),
         ]
-        tables = [Table("Every way that would do", head, rows, {2})] if rows else []
+        tables = [Table("Every way that would do", head, rows, {1})] if rows else []
         return Sheet("What else would do?", self.text, charts, tables, certificate)
 
 

@@ -278,7 +278,7 @@ def _category_splits(costs: Floats, axis: Axis, leaf: Leaf, least: int) -> Itera
 
 
 def round_between(low: float, high: float) -> float:
-    """The number with fewest digits that is at least `low` and below `high`, near their middle.
+    """Return the number with fewest digits that is at least `low` and below `high`, near their middle if there are two.
 
     Examples
     --------
@@ -287,9 +287,9 @@ def round_between(low: float, high: float) -> float:
     """
     middle = 0.5 * (low + high)
     for digits in range(-8, 16):
-        found = round(middle, digits)
-        if low <= found < high:
-            return float(found)
+        for found in (round(middle, digits), round(low, digits)):
+            if low <= found < high:
+                return float(found)
     return low
 
 
