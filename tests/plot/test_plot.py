@@ -88,6 +88,7 @@ def texts(ax: Axes) -> list[str]:
 def test_charts_draw_on_the_axes_given(name: str, light: bool, baked: Asked) -> None:
     """A chart is drawn on the axes given and nowhere else, also of an explanation that came from JSON."""
     why = wh.Explanation.from_dict(baked.absolute.to_dict()) if light else baked.absolute
+    plt.close("all")  # what examples in docstrings have drawn in the same process
     _, (left, right) = plt.subplots(1, 2)
     assert CHARTS[name](why, ax=right) is right
     assert right.has_data()

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 from tests.web.browser import Watched, asked, opened
-from tests.web.live import running
+from tests.web.live import running, until
 
 import whence as wh
 from whence.web.scenes import Scene
@@ -76,7 +76,9 @@ def test_emptied_quantity_is_asked_for(bakery: Watched) -> None:
     expect(ask).to_be_disabled()
     page.get_by_label("weekday", exact=True).select_option("Friday")
     expect(rolls).to_have_value("")
-    assert json.loads(page.evaluate("new URLSearchParams(location.hash.slice(1)).get('plan')"))[0] is None
+    # The address follows a little later.
+    address = "new URLSearchParams(location.hash.slice(1)).get('plan')"
+    until(lambda: json.loads(page.evaluate(address))[0] is None, 30.0)
     rolls.fill("300")
     expect(page.locator(".plan-card.a .reason")).to_be_hidden()
     expect(ask).to_be_enabled()

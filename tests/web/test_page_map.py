@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from playwright.sync_api import Browser, Page, expect
 from tests.web.browser import eventually, opened
-from tests.web.live import running
+from tests.web.live import running, until
 
 import whence as wh
 from paper.los_angeles import VARIABLE
@@ -144,7 +144,7 @@ def test_wheel_drag_and_keys(browser: Browser, grid: str) -> None:
     x, y = places(page)["[16,16]"]
     page.mouse.move(x, y)
     page.mouse.wheel(0, 30)
-    page.wait_for_function("window.scrollY >= 30")
+    until(lambda: page.evaluate("window.scrollY >= 30"), 30.0)
     assert zoom_of(page) == 1, "the page scrolls under the wheel as long as the map is not in use"
     page.evaluate("window.scrollTo(0, 0)")
     eventually(page, lambda: places(page)["[16,16]"] == pytest.approx((x, y), abs=0.01))
