@@ -88,6 +88,14 @@ def test_text_files_end_with_one_newline() -> None:
     assert [name for name, text in texts.items() if text and (not text.endswith("\n") or text.endswith("\n\n"))] == []
 
 
+def test_no_output_of_a_command_is_kept_at_the_root() -> None:
+    """Answers, reports and tables that somebody made while trying a command are no part of the project."""
+    made = [
+        path.name for path in repository_files() if path.parent == ROOT and path.suffix in (".json", ".html", ".csv")
+    ]
+    assert made == []
+
+
 def test_changelog_names_the_version() -> None:
     """The version in pyproject.toml has an entry in the changelog."""
     version = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
