@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -22,15 +22,11 @@ from whence.cli.options import (
     read_context,
 )
 from whence.cli.screen import console, exit_code, note, print_json, print_text, searching, waiting
-from whence.explain.explanation import Explanation
-from whence.explain.reliable import why_not_judged
-from whence.explain.robust import HOLDS
-from whence.problems.base import cost_unit_of
-from whence.project import Project
-from whence.report.numbers import plain, value, with_unit
-from whence.report.reliance import followed
-from whence.report.words import wrapped
 from whence.util.json import to_plain
+
+if TYPE_CHECKING:
+    from whence.explain.explanation import Explanation
+    from whence.project import Project
 
 InsteadOption = Annotated[
     str | None,
@@ -125,6 +121,9 @@ def _set_holds(project: Project, arguments: dict[str, Any]) -> str:
     said = project.explain_defaults["holds"] is not None or arguments["holds"] is not None
     if said or arguments["confidence"]:
         return ""
+    from whence.explain.reliable import why_not_judged
+    from whence.explain.robust import HOLDS
+
     unknown = why_not_judged(project.fitted(), arguments["engine"], arguments["refits"])
     if not unknown:
         arguments["holds"] = HOLDS
@@ -149,6 +148,9 @@ class _Told:
         if self.as_json:
             print_json(why.to_json(indent=2) or "")
             return
+        from whence.report.reliance import followed
+        from whence.report.words import wrapped
+
         text = wrapped(followed(why.report)) if self.first else str(why)
         if text:
             print_text(text)
@@ -167,6 +169,9 @@ def decide(
       whence decide whence.toml -c "temperature=7, rain=no, ..."
       whence decide whence.toml -c 12 -c temperature=20 --json
     """
+    from whence.problems.base import cost_unit_of
+    from whence.report.numbers import plain, value, with_unit
+
     ready = open_project(project, policy)
     given = read_context(ready, context)
     fitted = ready.fitted()

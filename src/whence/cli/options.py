@@ -9,19 +9,20 @@ import os
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, get_origin
 
-import pandas as pd
 import typer
 
 from whence.checks import POSITIVE
 from whence.cli.screen import note, shown, waiting
 from whence.errors import InputError, WhenceError
 from whence.explain.ask import OPTIONS, SearchRequest, read_seconds
-from whence.project import Project
-from whence.project.project import load_policy
-from whence.project.typed_questions import read_bounds
 from whence.util.files import project_file
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from whence.project import Project
 
 ProjectArgument = Annotated[
     Path,
@@ -81,7 +82,9 @@ def read_context(project: Project, given: list[str]) -> pd.Series:
 
 
 def open_project(path: Path, policy: Path | None = None) -> Project:
-    """The project at `path`, fitted, or with a policy that was saved before."""
+    """Return the project at `path`, fitted, or with a policy that was saved before."""
+    from whence.project.project import Project, load_policy
+
     with waiting(f"Reading {path.name} ...") as say:
         project = Project.load(path)
         remarks = [str(finding) for finding in project.warnings]
@@ -96,10 +99,12 @@ def open_project(path: Path, policy: Path | None = None) -> Project:
 
 
 def complete_features(incomplete: str) -> list[str]:
-    """Names of features of the project in the line that is being typed, for completion in the shell."""
+    """Return names of features of the project in the line that is being typed, for completion in the shell."""
     # The line is not complete, so that its arguments cannot be asked for: shells hand over its words.
     words = (os.environ.get("_TYPER_COMPLETE_ARGS") or os.environ.get("COMP_WORDS", "")).split()
     projects = [word for word in words if word.endswith(".toml")]
+    from whence.project import Project
+
     with suppress(WhenceError):
         names = [name for path in projects[:1] for name in map(str, Project.load(path).X.columns)]
         # A shell shows names as they are; one that a terminal would obey is none to offer.
@@ -122,6 +127,8 @@ class QuestionOptions:
 
     def arguments(self, project: Project) -> dict[str, Any]:
         """Return arguments of `Policy.explain`: what the command line says, and otherwise the project."""
+        from whence.project.typed_questions import read_bounds
+
         schema, defaults = project.fitted().schema_, project.explain_defaults
         given = {name: OPTIONS[name].read(value) for name, value in self.given.items()}
         named, bounds = given.pop("fixed", ()), given.pop("bounds", ())

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.markup import escape
@@ -18,9 +19,11 @@ from rich.segment import Segment
 from rich.status import Status as StatusLine
 from rich.text import Text
 
-from whence import question
 from whence.cli import STOPPED
 from whence.util.aliases import Status
+
+if TYPE_CHECKING:
+    from whence import question
 
 #: Seconds between two updates of how far a search has come, and between two lines of it where no terminal shows one.
 EVERY, LINES = 0.1, 10.0
