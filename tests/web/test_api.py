@@ -320,7 +320,7 @@ def test_health_and_description(client: httpx.Client, live: Live) -> None:
     assert health["version"] == __version__
     assert health["ready"] == health["workers"] == 1
     paths = client.get("/api/openapi.json").json()["paths"]
-    assert "/api/scenes/{scene}/explanations" in paths
+    assert "/api/v1/scenes/{scene}/explanations" in paths
     assert not any(path.startswith("/static") for path in paths)
 
 

@@ -79,7 +79,7 @@ def test_half_a_request_is_not_waited_for(strict: Live, begun: bytes) -> None:
         heard = rest_of(line)
     assert ARRIVAL <= time.monotonic() - began < ARRIVAL + SLACK
     assert heard.startswith(b"HTTP/1.1 408 Request Timeout\r\n")
-    assert heard.endswith(b'{"detail": "The request took too long to arrive."}')
+    assert heard.endswith(b'"status": 408, "detail": "The request took too long to arrive."}')
 
 
 def test_a_trickle_does_not_start_the_clock_again(strict: Live) -> None:
@@ -170,7 +170,7 @@ def test_what_is_no_request_is_refused_with_a_sentence(strict: Live) -> None:
             if heard:
                 break
         assert heard.startswith(b"HTTP/1.1 400")
-        assert heard.endswith(b'{"detail": "What came is not a request that can be read."}')
+        assert heard.endswith(b'"status": 400, "detail": "What came is not a request that can be read."}')
     still_answers(strict)
 
 

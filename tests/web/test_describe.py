@@ -61,3 +61,37 @@ def test_every_call_is_documented() -> None:
         for path in re.findall(r"^\| `\w+ (/api/[^`]*)`", text, re.MULTILINE)
     }
     assert named == {re.sub(r"\{\w+\}", "{}", path) for path in create_app([]).openapi()["paths"]}
+
+
+def test_errors_are_problem_details(client: httpx.Client) -> None:
+    """Every kind of refusal is an RFC 9457 document under both addresses: guard, routes, models and engine alike."""
+    told = {"content-type": "application/json"}
+    refused = [
+        client.get("/api/v1/scenes/moon"),
+        client.get("/nowhere"),
+        client.get("/api/v1/scenes", headers={"host": "evil.example"}),
+        client.post("/api/v1/scenes/bakery/decide", content="{", headers=told),
+        client.post("/api/v1/scenes/bakery/decide", content='{"context": {}}', headers=told),
+        client.post("/api/scenes/bakery/decide", content='{"context": {}}', headers=told),
+    ]
+    assert [answer.status_code for answer in refused] == [404, 404, 400, 422, 422, 422]
+    for answer in refused:
+        assert answer.headers["content-type"] == "application/problem+json"
+        document = answer.json()
+        assert set(document) == {"type", "title", "status", "detail"}
+        assert document["status"] == answer.status_code
+
+
+def test_old_addresses_answer_as_the_new_ones(client: httpx.Client) -> None:
+    """What was written for the addresses without a version still works."""
+    for path in ("scenes", "scenes/bakery", "openapi.json", "health"):
+        assert client.get(f"/api/{path}").json() == client.get(f"/api/v1/{path}").json()
+    assert not any(path.startswith("/api/scenes") for path in client.get("/api/openapi.json").json()["paths"])
+
+
+def test_the_description_says_how_one_is_let_in() -> None:
+    """A program learns from the description that it may send a token, or a cookie, or nothing where none is needed."""
+    description = create_app([]).openapi()
+    schemes = description["components"]["securitySchemes"]
+    assert (schemes["token"]["scheme"], schemes["session"]["in"]) == ("bearer", "cookie")
+    assert description["security"] == [{"token": []}, {"session": []}, {}]

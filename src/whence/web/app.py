@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path as File
@@ -16,19 +15,15 @@ from typing import Annotated, Any
 
 from anyio import CapacityLimiter
 from fastapi import APIRouter, FastAPI, HTTPException, Path, Query, Request, Response
-from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from starlette.exceptions import HTTPException as StarletteHTTPException
 
 from whence import __version__
-from whence.errors import WhenceError
 from whence.report.fingerprint import versions
-from whence.util.json import quoted
 from whence.web import wire as models
 from whence.web.jobs import IsJson, find_scene, in_thread
 from whence.web.jobs import router as explanations
 from whence.web.pool import Pool
+from whence.web.problems import answer_problems, described
 from whence.web.scenes import Scene
 from whence.web.security import HEADERS, Guard
 from whence.web.series_jobs import router as questions
@@ -41,10 +36,10 @@ LISTED = 200
 
 DESCRIPTION = (
     "Decisions in a context, and the nearest context in which another plan would have been the better one. "
-    'Errors are `{"detail": "one sentence"}`.'
+    "Errors are problem details (RFC 9457); `detail` is one sentence."
 )
 #: What every request may be answered with.
-REFUSALS: dict[int | str, str] = {
+REFUSALS = {
     400: "Not addressed to this server, or not readable",
     401: "Without the token, where one is needed",
     403: "From another site",
@@ -54,16 +49,12 @@ REFUSALS: dict[int | str, str] = {
     422: "One sentence that says what is wrong with the request",
 }
 
-#: What a feature may be given as.
-_VALUE = "a number of no more than 15 digits, true or false, or the name of a category"
-VALUES = {
-    **dict.fromkeys(("context", "before", "after"), _VALUE),
-    "bounds": "a list: low and high, or the categories allowed",
-}
-
 Row = Annotated[int, Path(ge=1, description="Number of a past observation; the first is 1.")]
 
-api = APIRouter(prefix="/api")
+#: Where the interface is, and where it was before it had versions.
+API, OLD_API = "/api/v1", "/api"
+
+api = APIRouter()
 
 
 @api.get("/scenes")
@@ -156,7 +147,7 @@ def create_app(scenes: Sequence[Scene], settings: ServerSettings | None = None) 
         description=DESCRIPTION,
         docs_url=None,
         redoc_url=None,
-        openapi_url="/api/openapi.json",
+        openapi_url=f"{API}/openapi.json",
         # A redirect would hold an absolute address, which is wrong behind a proxy.
         redirect_slashes=False,
         lifespan=lifespan,
@@ -165,66 +156,31 @@ def create_app(scenes: Sequence[Scene], settings: ServerSettings | None = None) 
     app.state.settings = settings
     app.state.threads = CapacityLimiter(AT_ONCE)
     app.add_middleware(Guard, settings=settings)
-    app.add_exception_handler(RequestValidationError, _malformed)
-    app.add_exception_handler(StarletteHTTPException, _unreadable)
-    app.add_exception_handler(WhenceError, lambda _, error: JSONResponse({"detail": str(error)}, 422))
-    # What went wrong is for the log, not for everybody.
-    failure = {"detail": "The server failed to answer this; its log says why."}
-    app.add_exception_handler(Exception, lambda *_: JSONResponse(failure, 500, HEADERS))
-    refusals = {status: {"model": models.Problem, "description": why} for status, why in REFUSALS.items()}
-    app.include_router(api, responses=refusals)
-    app.include_router(explanations(), prefix="/api", responses=refusals)
-    app.include_router(questions(), prefix="/api", responses=refusals)
+    answer_problems(app, HEADERS)
+    for router in (api, explanations(), questions()):
+        app.include_router(router, prefix=API, responses=described(REFUSALS))
+        # The addresses that there were before the interface had versions.
+        app.include_router(router, prefix=OLD_API, include_in_schema=False)
     app.include_router(_pages())
+    app.openapi = lambda: _described(app)  # type: ignore[method-assign]
+    [own] = [route for route in app.routes if getattr(route, "path", "") == app.openapi_url]
+    app.add_route(f"{OLD_API}/openapi.json", own.endpoint, include_in_schema=False)  # type: ignore[attr-defined]
     return app
 
 
-def _malformed(request: Request, error: Exception) -> Response:
-    """The first thing that is wrong with a request, as a sentence."""
-    assert isinstance(error, RequestValidationError)
-    first = error.errors()[0]
-    where = [str(part)[:200] for part in first["loc"] if part not in ("body", "query", "path")]
-    if first["type"] == "json_invalid":
-        told = f"The request must be JSON. It cannot be read from character {where[0]} on."
-    elif len(where) > 1 and where[0] in VALUES:
-        told = f"The feature {where[1]!r} of {where[0]!r} must be {VALUES[where[0]]}."
-    else:
-        told = _refusal(first, error.errors())
-    return JSONResponse({"detail": told}, 422)
-
-
-def _refusal(first: dict[str, Any], every: Sequence[dict[str, Any]]) -> str:
-    """What a field must be, and what came, where pydantic may have tried several types."""
-    name = _field(first)
-    if not name:
-        return f"'request' cannot be read: {first['msg']}."
-    if first["type"] in ("missing", "extra_forbidden"):
-        return f"{name!r} {'must be given' if first['type'] == 'missing' else 'is not known here'}."
-    tried = [one for one in every if _field(one) == name]
-    # What is of the right type and too large is no reason to speak of other types.
-    near = [one for one in tried if not one["type"].endswith(("_type", "_error"))]
-    wanted = [re.fullmatch(r"(?:Input should|Value error, must) be (.*)", one["msg"]) for one in near or tried]
-    told = dict.fromkeys(said[1] for said in wanted if said is not None)
-    if not told:
-        return f"{name!r} cannot be read: {first['msg']}."
-    return f"{name!r} must be {' or '.join(told)}. Got {quoted(first['input'])} instead."
-
-
-def _field(error: dict[str, Any]) -> str:
-    """The name of the field that an error is about, without the types that pydantic tried."""
-    parts = [str(part)[:200] for part in error["loc"] if part not in ("body", "query", "path")]
-    types = r"constrained-\w+|literal\[.*\]|function-\w+\[.*\]|str|bool|int|float|dict\[.*\]"
-    return ".".join(part for number, part in enumerate(parts) if number == 0 or not re.fullmatch(types, part))
-
-
-def _unreadable(request: Request, error: Exception) -> Response:
-    """What FastAPI has to say; where it could not read a body, why."""
-    assert isinstance(error, StarletteHTTPException)
-    told = error.detail
-    if error.__cause__ is not None:
-        why = {RecursionError: "it is nested too deeply", UnicodeDecodeError: "it is not UTF-8"}
-        told = f"The request must be JSON that can be read: {why.get(type(error.__cause__), 'a number is too long')}."
-    return JSONResponse({"detail": told}, error.status_code, error.headers)
+def _described(app: FastAPI) -> dict[str, Any]:
+    """The interface for programs: FastAPI's own description, and how a request is let in."""
+    if app.openapi_schema is None:
+        told = FastAPI.openapi(app)
+        cookie = f"whence-{app.state.settings.port}"
+        told["components"]["securitySchemes"] = {
+            "token": {"type": "http", "scheme": "bearer", "description": "A token, where the server needs one."},
+            "session": {"type": "apiKey", "in": "cookie", "name": cookie, "description": "What a browser is given."},
+        }
+        told["components"]["schemas"][models.Problem.__name__] = models.Problem.model_json_schema()
+        # Each by itself will do; on this machine alone, none is needed.
+        told["security"] = [{"token": []}, {"session": []}, {}]
+    return app.openapi_schema
 
 
 _FOLDER = File(__file__).parent

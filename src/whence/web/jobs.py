@@ -24,6 +24,7 @@ from whence.report.html import page
 from whence.web import wire as models
 from whence.web.messages import Asked
 from whence.web.pool import Job, Pool, QueueFull
+from whence.web.problems import described
 from whence.web.scenes import Scene
 from whence.web.security import REPORT_POLICY
 from whence.web.server_settings import ServerSettings
@@ -35,9 +36,7 @@ Wait = Annotated[
     float, Query(ge=0, le=LONGEST_WAIT, description="Answer at the next news, after this many seconds at the latest.")
 ]
 #: What a question may be refused with that comes at a bad time.
-BUSY: dict[int | str, dict[str, Any]] = {
-    429: {"model": models.Problem, "description": "Too many searches are waiting; try again later"}
-}
+BUSY = described({429: "Too many searches are waiting; try again later"})
 
 
 def pool_of(request: Request) -> Pool:

@@ -15,9 +15,10 @@ from contextlib import suppress
 
 from starlette.datastructures import Headers, MutableHeaders, QueryParams
 from starlette.exceptions import HTTPException
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from whence.web.problems import problem_response
 from whence.web.server_settings import Public, ServerSettings, host_name, is_loopback, is_origin, public_address
 
 CONTENT_POLICY = (
@@ -80,7 +81,7 @@ class Guard:
         except HTTPException as refused:
             # What has not been read of the request is not read: the connection is of no further use.
             extra = {"connection": "close", **(refused.headers or {})}
-            await JSONResponse({"detail": refused.detail}, refused.status_code, extra)(scope, receive, send)
+            await problem_response(refused.status_code, refused.detail, extra)(scope, receive, send)
             return
         await self._app(scope, _replay(body, receive), send)
 

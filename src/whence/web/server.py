@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import os
 import socket
@@ -27,6 +26,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from whence.errors import InputError
 from whence.project import Project
 from whence.web.app import create_app
+from whence.web.problems import MEDIA_TYPE, problem
 from whence.web.scenes import Scene, built_in, project_scene
 from whence.web.server_settings import ServerSettings, settings_for
 
@@ -246,9 +246,9 @@ class Connection(H11Protocol):
 
     def _say(self, status: int, sentence: str) -> None:
         """Send one sentence, and close."""
-        body = json.dumps({"detail": sentence}).encode()
+        body = problem(status, sentence)
         head = (
-            f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\ncontent-type: application/json\r\n"
+            f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\ncontent-type: {MEDIA_TYPE}\r\n"
             f"content-length: {len(body)}\r\ncache-control: no-store\r\nconnection: close\r\n\r\n"
         )
         # A client that has sent nothing, as a browser that opened a connection in advance, expects nothing either.

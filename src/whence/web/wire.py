@@ -433,9 +433,12 @@ class QuestionJob(_Answer):
 
 
 class Problem(_Answer):
-    """Why a request was refused, in one sentence."""
+    """Why a request was refused: problem details (RFC 9457)."""
 
-    detail: str
+    type: str = Field(description="Always `about:blank`: the status says what kind it is.")
+    title: str = Field(description="The status in words.")
+    status: int
+    detail: str = Field(description="What is wrong, in one sentence.")
 
 
 class Health(_Answer):
