@@ -170,17 +170,16 @@ def create_app(scenes: Sequence[Scene], settings: ServerSettings | None = None) 
 
 def _described(app: FastAPI) -> dict[str, Any]:
     """The interface for programs: FastAPI's own description, and how a request is let in."""
-    if app.openapi_schema is None:
-        told = FastAPI.openapi(app)
-        cookie = f"whence-{app.state.settings.port}"
-        told["components"]["securitySchemes"] = {
-            "token": {"type": "http", "scheme": "bearer", "description": "A token, where the server needs one."},
-            "session": {"type": "apiKey", "in": "cookie", "name": cookie, "description": "What a browser is given."},
-        }
-        told["components"]["schemas"][models.Problem.__name__] = models.Problem.model_json_schema()
-        # Each by itself will do; on this machine alone, none is needed.
-        told["security"] = [{"token": []}, {"session": []}, {}]
-    return app.openapi_schema
+    told = FastAPI.openapi(app)
+    cookie = f"whence-{app.state.settings.port}"
+    told["components"]["securitySchemes"] = {
+        "token": {"type": "http", "scheme": "bearer", "description": "A token, where the server needs one."},
+        "session": {"type": "apiKey", "in": "cookie", "name": cookie, "description": "What a browser is given."},
+    }
+    told["components"]["schemas"][models.Problem.__name__] = models.Problem.model_json_schema()
+    # Each by itself will do; on this machine alone, none is needed.
+    told["security"] = [{"token": []}, {"session": []}, {}]
+    return told
 
 
 _FOLDER = File(__file__).parent
