@@ -23,7 +23,7 @@ from whence.web import wire as models
 from whence.web.jobs import IsJson, find_scene, in_thread
 from whence.web.jobs import router as explanations
 from whence.web.pool import Pool
-from whence.web.problems import answer_problems, described
+from whence.web.problem_details import answer_problems, described
 from whence.web.scenes import Scene
 from whence.web.security import HEADERS, Guard
 from whence.web.series_jobs import router as questions

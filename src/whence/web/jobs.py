@@ -24,7 +24,7 @@ from whence.report.html import page
 from whence.web import wire as models
 from whence.web.messages import Asked
 from whence.web.pool import Job, Pool, QueueFull
-from whence.web.problems import described
+from whence.web.problem_details import described
 from whence.web.scenes import Scene
 from whence.web.security import REPORT_POLICY
 from whence.web.server_settings import ServerSettings

@@ -18,7 +18,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from whence.web.problems import problem_response
+from whence.web.problem_details import problem_response
 from whence.web.server_settings import Public, ServerSettings, host_name, is_loopback, is_origin, public_address
 
 CONTENT_POLICY = (

@@ -26,7 +26,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from whence.errors import InputError
 from whence.project import Project
 from whence.web.app import create_app
-from whence.web.problems import MEDIA_TYPE, problem
+from whence.web.problem_details import MEDIA_TYPE, problem
 from whence.web.scenes import Scene, built_in, project_scene
 from whence.web.server_settings import ServerSettings, settings_for
 
