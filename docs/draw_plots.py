@@ -30,6 +30,7 @@ def main() -> None:
         "plans": wh.plot.plans(why).figure,
         "routes": wh.plot.routes(route).figure,
         "evaluation": wh.evaluate({"forest": plain}, example.X, example.Y).plot().figure,
+        "strips": wh.plot.strips(policy, example.today, example.alternative).figure,
         "plane": wh.plot.plane(policy, why, ("temperature", "weekday"), [best]).figure,
     }
     for name, figure in drawn.items():

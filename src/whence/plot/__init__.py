@@ -2,7 +2,7 @@
 
 Every function draws `why`, an :class:`~whence.Explanation`, on the Axes `ax`, or on those of a new figure where it is
 left out, and returns them; `front`, `menu`, `contributions` and `rules` draw what `Policy.front`, `menu`, `compare` and
-`rules` give.
+`rules` give, and `strips` a policy in one context.
 Matplotlib is loaded at the first chart; it comes with ``pip install whence[plot]``.
 """
 
@@ -10,6 +10,7 @@ from whence.plot.change_chart import changes, weights
 from whence.plot.plan_chart import costs, outcomes, plans, routes
 from whence.plot.plane import plane
 from whence.plot.result_charts import contributions, front, menu, overview, rules
+from whence.plot.strip_chart import strips
 
 __all__ = [
     "changes",
@@ -23,5 +24,6 @@ __all__ = [
     "plans",
     "routes",
     "rules",
+    "strips",
     "weights",
 ]

@@ -28,6 +28,7 @@ from whence.web.scenes import Scene
 from whence.web.security import HEADERS, Guard
 from whence.web.series_jobs import router as questions
 from whence.web.server_settings import ServerSettings
+from whence.web.strip_calls import router as verdict_strips
 
 #: Decisions worked out at the same time; more would only get in each other's way.
 AT_ONCE = 4
@@ -157,7 +158,7 @@ def create_app(scenes: Sequence[Scene], settings: ServerSettings | None = None) 
     app.state.threads = CapacityLimiter(AT_ONCE)
     app.add_middleware(Guard, settings=settings)
     answer_problems(app, HEADERS)
-    for router in (api, explanations(), questions()):
+    for router in (api, explanations(), questions(), verdict_strips()):
         app.include_router(router, prefix=API, responses=described(REFUSALS))
         # The addresses that there were before the interface had versions.
         app.include_router(router, prefix=OLD_API, include_in_schema=False)

@@ -242,6 +242,40 @@ class PlanRequest(ContextRequest):
     plan: Any = Field(description="A list of node ids, or a list of numbers.")
 
 
+class StripsRequest(ContextRequest):
+    """A context, and a plan of one's own where there is one."""
+
+    plan: Any = _told("A list of node ids, or a list of numbers; without it, only other plans are compared.")
+    decision: Any = _told("The plan that counts as the decision, where that is not the one for this context.")
+    patient: bool = _told("Whether to take up to 2 s, where 0.1 s do not settle everything.", False)
+
+
+class StripStretch(_Answer):
+    """Neighbouring values of a feature with one verdict."""
+
+    begin: Any = Field(description="A number, or the first value.")
+    end: Any = Field(description="A number, or the last value.")
+    verdict: Literal["decision", "alternative", "another"] = Field(description="The plan that is best there.")
+    ahead: Literal["decision", "alternative"] = Field(description="Which of the two is cheaper there.")
+    settled: bool = Field(description="Whether it is known that no other plan is better than that.")
+
+
+class FeatureStrip(_Answer):
+    """Which plan is best along one feature, the others as they are."""
+
+    feature: str
+    ordered: bool = Field(description="Whether stretches lie side by side, on numbers or days; else one per value.")
+    exact: bool = Field(description="Whether the verdict was found out everywhere, not only at some values.")
+    stretches: list[StripStretch]
+
+
+class Strips(_Answer):
+    """Which plan is best along every feature."""
+
+    near: float = Field(description="The share of the cost from which on another plan counts as better.")
+    strips: list[FeatureStrip]
+
+
 class QuestionRequest(ContextRequest):
     """A question about a plan, a set of plans, or any other plan than today's."""
 

@@ -64,6 +64,7 @@ export const api = {
   observation: (id, row) => request(at("scenes", id, "observations", row)),
   decide: (id, context, signal) => request(at("scenes", id, "decide"), { method: "POST", body: { context }, signal, timeout: 60 }),
   check: (id, context, plan, signal) => request(at("scenes", id, "check"), { method: "POST", body: { context, plan }, signal, timeout: 60 }),
+  strips: (id, question) => request(at("scenes", id, "strips"), { method: "POST", body: question }),
   explain: (id, question) => request(at("scenes", id, "explanations"), { method: "POST", body: question }),
   /** Once its nearest answer is known, a `brief` one does not hold it again until it is finished. */
   job: (job, wait, brief) => request(`${at("explanations", job)}?wait=${wait}${brief ? "&brief=true" : ""}`, { timeout: wait + 15 }),

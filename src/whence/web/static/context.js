@@ -6,6 +6,7 @@ import { button, byId, h, icon, put } from "./dom.js";
 import { value } from "./format.js";
 import { outside } from "./history.js";
 import { announce, failed } from "./notices.js";
+import { stripLegend, stripOf } from "./strips.js";
 import { ask, numbers, observationNamed, shownChanges, shownContext, shownThen, state, subscribe } from "./state.js";
 
 const CHANGE = { fixed: "The model keeps this as it is.", increase: "May only rise.", decrease: "May only fall." };
@@ -18,6 +19,7 @@ const HINTS = {
 
 let rows = [];
 let observation = null;
+let legend = null;
 
 function setLimit(name, limit) {
   const limits = { ...state.limits };
@@ -65,7 +67,9 @@ function featureRow(feature) {
   const { name } = feature;
   const id = freshId("feature");
   // What is shown is what is changed: in the context found, one goes on from there.
-  const field = control(feature, id, (now) => ask({ context: { ...shownContext(), [name]: now } }));
+  const set = (now) => ask({ context: { ...shownContext(), [name]: now } });
+  const strip = stripOf(feature, set);
+  const field = control(feature, id, set, strip.node);
   const kept = feature.change === "fixed";
   const padlock = h("button", { type: "button", class: "tool", disabled: kept, "aria-label": `${name} cannot change`, title: "Cannot change",
     onclick: () => ask({ locks: state.locks.includes(name) ? state.locks.filter((other) => other !== name) : [...state.locks, name] }) });
@@ -84,6 +88,7 @@ function featureRow(feature) {
     // The number that the sentence names, which is rounded so that it holds.
     const shown = onStage && feature.kind === "continuous" ? change.value : shownContext()[name];
     field.sync(shown, change && !onStage && typeof then === "number" ? then : undefined);
+    strip.sync(shown);
     const locked = kept || state.locks.includes(name);
     padlock.setAttribute("aria-pressed", String(locked));
     put(padlock, icon(locked ? "lock" : "open"));
@@ -141,15 +146,17 @@ function build() {
     announce("The context is as it was at the start.");
   }, { icon: "reset", class: "button quiet", label: "Reset the context, locks and limits" });
   put(byId("context-tools"), reset);
-  put(byId("context"), h("div", { class: "features" }, rows.map((row) => row.node)), observation.node);
+  legend = stripLegend();
+  put(byId("context"), legend.node, h("div", { class: "features" }, rows.map((row) => row.node)), observation.node);
 }
 
 export function startContext() {
   subscribe((changed) => {
     if (!state.scene) return;
     if (changed.has("scene")) build();
-    if (["scene", "context", "locks", "limits", "explanations", "selected", "answer", "picked", "stage", "stale"].some((key) => changed.has(key))) {
+    if (["scene", "context", "locks", "limits", "explanations", "selected", "answer", "picked", "stage", "stale", "strips"].some((key) => changed.has(key))) {
       for (const row of rows) row.sync();
+      legend.sync();
       byId("context-hint").textContent = state.stage === "then" && shownThen() ? HINTS.then : HINTS.today;
     }
   });

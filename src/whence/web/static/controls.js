@@ -31,12 +31,14 @@ export function numberField({ label, set, optional = false, ...attributes }) {
   };
 }
 
-function slider(feature, id, set) {
+function slider(feature, id, set, strip) {
   const ranged = Number.isFinite(feature.low) && Number.isFinite(feature.high) && feature.high > feature.low;
   const field = numberField({ id, set, "aria-description": feature.unit && `in ${feature.unit}` });
   const parts = [];
   let range = null;
-  const share = (value) => `${Math.max(0, Math.min(1, (value - feature.low) / (feature.high - feature.low))) * 100}%`;
+  const part = (value) => Math.max(0, Math.min(1, (value - feature.low) / (feature.high - feature.low)));
+  // The middle of the thumb keeps half its width from either end.
+  const share = (value) => `calc(8.5px + (100% - 17px) * ${part(value)})`;
   const marker = h("i", { class: "then-mark", hidden: true, "aria-hidden": "true" });
   if (ranged) {
     range = h("input", { type: "range", min: feature.low, max: feature.high, step: "any", "aria-label": `${feature.name}, slider` });
@@ -53,7 +55,7 @@ function slider(feature, id, set) {
       const next = (Math.round(Number(range.value) / step) + moves[event.key]) * step;
       set(Math.min(Math.max(Number(next.toPrecision(12)), feature.low), feature.high));
     });
-    parts.push(h("div", { class: "slider" }, range, marker,
+    parts.push(h("div", { class: "slider" }, range, marker, strip,
       h("div", { class: "ends", "aria-hidden": "true" }, h("span", { text: plain(feature.low, 4) }), h("span", { text: plain(feature.high, 4) }))));
   }
   parts.push(h("span", { class: "with-unit" }, field.node, feature.unit && h("span", { class: "unit", text: feature.unit })));
@@ -66,12 +68,12 @@ function slider(feature, id, set) {
       range.style.setProperty("--at", share(value));
       range.setAttribute("aria-valuetext", `${plain(value)} ${feature.unit}`.trim());
       marker.hidden = then === undefined;
-      if (then !== undefined) marker.style.setProperty("--at", share(then));
+      if (then !== undefined) marker.style.setProperty("--part", part(then));
     },
   };
 }
 
-function stepper(feature, id, set) {
+function stepper(feature, id, set, strip) {
   const values = feature.values ?? [];
   let now = values[0];
   const move = (by) => {
@@ -84,7 +86,7 @@ function stepper(feature, id, set) {
   const less = button("−", () => move(-1), { class: "button step", label: `${feature.name}: one less` });
   const more = button("+", () => move(1), { class: "button step", label: `${feature.name}: one more` });
   return {
-    node: h("div", { class: "control stepper" }, less, field, more, feature.unit && h("span", { class: "unit", text: feature.unit })),
+    node: h("div", { class: "control" }, h("div", { class: "stepper" }, less, field, more, feature.unit && h("span", { class: "unit", text: feature.unit })), strip),
     sync(value) {
       now = value;
       field.selectedIndex = values.indexOf(value);
@@ -94,21 +96,21 @@ function stepper(feature, id, set) {
   };
 }
 
-function chooser(feature, id, set) {
+function chooser(feature, id, set, strip) {
   const values = feature.values ?? [];
   const node = h("select", { id, onchange: () => set(values[node.selectedIndex]) },
     values.map((value) => h("option", { text: String(value) })));
-  return { node: h("div", { class: "control" }, node), sync: (value) => { node.selectedIndex = values.findIndex((v) => String(v) === String(value)); } };
+  return { node: h("div", { class: "control" }, node, strip), sync: (value) => { node.selectedIndex = values.findIndex((v) => String(v) === String(value)); } };
 }
 
-function toggle(feature, id, set) {
+function toggle(feature, id, set, strip) {
   let on = false;
   let numeric = false;
   const text = h("span", { class: "switch-text" });
   const node = h("button", { id, type: "button", role: "switch", class: "switch", "aria-label": feature.name,
     onclick: () => set(numeric ? Number(!on) : !on) }, h("i", { "aria-hidden": "true" }), text);
   return {
-    node: h("div", { class: "control" }, node),
+    node: h("div", { class: "control" }, node, strip),
     sync(value) {
       numeric = typeof value === "number";
       on = Boolean(Number(value));
@@ -128,11 +130,11 @@ function dateField({ set, ...attributes }) {
   return { node, sync: (value) => { if (node.value !== (value ?? "")) node.value = value ?? ""; } };
 }
 
-function calendar(feature, id, set) {
+function calendar(feature, id, set, strip) {
   const field = dateField({ id, set });
   const said = h("span", { class: "unit" });
   return {
-    node: h("div", { class: "control" }, field.node, said),
+    node: h("div", { class: "control" }, field.node, said, strip),
     sync(value) {
       // What is being typed is not complete yet.
       if (value !== null) field.sync(value);
@@ -143,10 +145,10 @@ function calendar(feature, id, set) {
 
 const MAKERS = { continuous: slider, discrete: stepper, categorical: chooser, binary: toggle, date: calendar };
 
-/** The control of `feature`; `sync(value, then)` shows a value and, on a slider, where the explanation would put it. */
-export function control(feature, id, set) {
+/** The control of `feature`; `sync(value, then)` shows a value and, on a slider, where the explanation would put it. A `strip` stands along it. */
+export function control(feature, id, set, strip = null) {
   const maker = feature.kind === "discrete" && !feature.values?.length ? slider : MAKERS[feature.kind];
-  return maker(feature, id, set);
+  return maker(feature, id, set, strip);
 }
 
 /** Limits in words, as "from 3 to 20 °C", or "Monday or Tuesday". */

@@ -16,6 +16,7 @@ import { startOutcomes } from "./outcomes.js";
 import { startPlan } from "./plan.js";
 import { showQuality } from "./quality.js";
 import { startStory } from "./story.js";
+import { startStrips } from "./strips.js";
 import { openScene, state, subscribe, update } from "./state.js";
 
 const THEMES = ["auto", "light", "dark"];
@@ -164,6 +165,7 @@ startExplanation();
 startMore();
 startOutcomes();
 startDecisions();
+startStrips();
 startStory();
 subscribe(throttled(writeLink, 150));
 window.addEventListener("hashchange", () => { if (window.location.hash.includes("scene=")) start(); });

@@ -22,6 +22,8 @@ export const state = {
   /** What the policy decides for the context, and whether that is still on its way. */
   decision: null,
   deciding: false,
+  /** Feature to its verdict strip in the context that is shown, or null. */
+  strips: null,
   /** The planner's plan (null: none yet), whether it is being drawn, and what the check said of it. */
   plan: null,
   drawing: false,

@@ -1,0 +1,178 @@
+"""Verdict strips as a chart: along every feature, which plan is best."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from whence.errors import InputTypeError
+from whence.plot.canvas import INK, SOFT, axes_for, fitting, quiet, titled
+from whence.report.html import ALTERNATIVE, DECISION, THEN
+from whence.report.numbers import plain, value
+from whence.search.verdict_strips import NEAR, Strip
+from whence.search.verdict_strips import strips as strips_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from whence.policy import Policy
+
+__all__ = ["strips"]
+
+#: How the stretches look; without colour, height and hatching tell them apart.
+LOOKS: dict[str, dict[str, Any]] = {
+    "decision": {"facecolor": DECISION, "label": "the decision is best"},
+    "alternative": {"facecolor": f"{ALTERNATIVE}66", "hatch": "///", "label": "your plan is best"},
+    "another": {"facecolor": f"{THEN}55", "label": "another plan is best"},
+}
+#: Height of a strip, of 1 for each feature; other plans' are lower.
+HEIGHT = {"decision": 0.5, "alternative": 0.5, "another": 0.3}
+#: Turns that are written below a strip, and how far apart they must be, as shares of it.
+WRITTEN, APART = 4, 0.09
+
+
+def strips(
+    policy: Policy,
+    context: Any,
+    instead: Any = None,
+    *,
+    features: Sequence[str] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Where along each feature the decision, the plan `instead` or another one is best, the others as they are.
+
+    A forest is asked in every cell between its thresholds, so that each strip is exact. Another plan counts as better
+    than both from 1 % of the cost on; below it, a dashed line says where `instead` is cheaper than the decision.
+
+    Parameters
+    ----------
+    policy : Policy
+        A fitted policy.
+    context : context
+        One context, as `decide` takes it.
+    instead : plan, optional
+        A plan of your own.
+    features : sequence of str, optional
+        The features to draw; all of them by default.
+
+    Examples
+    --------
+    >>> import numpy as np, whence as wh
+    >>> X = np.random.default_rng(0).random((40, 2))
+    >>> policy = wh.Policy(wh.Newsvendor(1, 1), wh.KNNWeights(k=3)).fit(X, 10 * X[:, :1])
+    >>> ax = strips(policy, [0.2, 0.5], instead=[7.0])
+    >>> [text.get_text() for text in ax.get_yticklabels()]
+    ['x0', 'x1']
+    """
+    if not hasattr(policy, "explain_many"):
+        raise InputTypeError(f"'policy' must be a Policy. Got {policy!r} instead.", parameter="policy")
+    policy._history()
+    row = policy.schema_.row(context)
+    plan = None
+    if instead is not None:
+        plan = policy.problem.from_plain(policy.problem.to_plain(instead), policy.outcome_names_)
+    drawn = strips_of(policy, row, plan, features=features)
+    ax = axes_for(ax, (7.2, 0.9 + 0.62 * len(drawn)))
+    for place, strip in enumerate(drawn):
+        _draw(ax, policy, strip, place, row)
+    names = [
+        f"{strip.feature} ({unit})" if (unit := policy.schema_.unit(strip.feature)) else strip.feature
+        for strip in drawn
+    ]
+    ax.set_yticks(range(len(drawn)), [fitting(name, 22) for name in names])
+    ax.set_ylim(len(drawn) - 0.35, -0.6)
+    ax.set_xlim(-0.01, 1.01)
+    ax.set_xticks([])
+    quiet(ax, left=False)
+    ax.spines["bottom"].set_visible(False)
+    titled(ax, "Which plan is best along each feature", pad=26)
+    _legend(ax, drawn)
+    return ax
+
+
+def _draw(ax: Axes, policy: Policy, strip: Strip, place: int, row: pd.Series) -> None:
+    """Draw one strip over the width of the chart, the context's own value and where the verdict turns."""
+    from matplotlib.patches import Rectangle
+
+    now = policy.schema_.feature_values(row)[strip.feature]
+    spans = _spans(strip)
+    for (left, right), one in zip(spans, strip.stretches, strict=True):
+        tall = HEIGHT[one.verdict]
+        gap = 0.0 if strip.ordered else 0.004
+        box = (left + gap, place - tall / 2), right - left - 2 * gap, tall
+        ax.add_patch(Rectangle(*box, linewidth=0.8, edgecolor="white", **LOOKS[one.verdict]))
+        if one.verdict == "another" and one.ahead == "alternative":
+            ax.plot([left, right], [place + 0.21] * 2, color=ALTERNATIVE, linestyle="--", linewidth=1.4)
+        if not strip.ordered:
+            text = value(one.begin, policy.schema_.kinds()[strip.feature])
+            ax.text(
+                (left + right) / 2, place + 0.3, fitting(text, 12, 1), ha="center", va="top", fontsize=7, color=SOFT
+            )
+    at = _place(strip, spans, now)
+    if at is not None:
+        ax.plot([at], [place], marker="o", markersize=7, markerfacecolor="white", markeredgecolor=INK, linestyle="")
+    if strip.ordered:
+        _numbers(ax, strip, place)
+
+
+def _spans(strip: Strip) -> list[tuple[float, float]]:
+    """Return from where to where each stretch is drawn, as shares of the width."""
+    if not strip.ordered:
+        return [(i / len(strip.stretches), (i + 1) / len(strip.stretches)) for i in range(len(strip.stretches))]
+    low, high = _number(strip.stretches[0].begin), _number(strip.stretches[-1].end)
+    if high == low:
+        return [(0.0, 1.0)]
+    ends = [_number(one.begin) for one in strip.stretches] + [high]
+    return [((a - low) / (high - low), (b - low) / (high - low)) for a, b in pairwise(ends)]
+
+
+def _place(strip: Strip, spans: list[tuple[float, float]], now: Any) -> float | None:
+    """Return where a value of the feature is drawn."""
+    if not strip.ordered:
+        found = [i for i, one in enumerate(strip.stretches) if one.begin == now]
+        return sum(spans[found[0]]) / 2 if found else None
+    low, high = _number(strip.stretches[0].begin), _number(strip.stretches[-1].end)
+    number = _number(now)
+    if number != number:
+        return None
+    return (number - low) / (high - low) if high > low else 0.5
+
+
+def _number(entry: Any) -> float:
+    """Return a number or a day as a number."""
+    return float(entry) if isinstance(entry, Real) else float(pd.Timestamp(entry).toordinal())
+
+
+def _numbers(ax: Axes, strip: Strip, place: int) -> None:
+    """Write both ends below a strip, and where it turns where there is room."""
+    spans = _spans(strip)
+    written = [(0.0, strip.stretches[0].begin), (1.0, strip.stretches[-1].end)]
+    for (left, _), turn in list(zip(spans[1:], strip.turns, strict=True))[:WRITTEN]:
+        if all(abs(left - other) > APART for other, _ in written):
+            written.append((left, turn))
+    for at, entry in written:
+        text = plain(entry, 3) if isinstance(entry, Real) else f"{pd.Timestamp(entry):%d %b}"
+        side = {0.0: "left", 1.0: "right"}.get(at, "center")
+        ax.text(at, place + 0.3, text, ha=side, va="top", fontsize=7, color=SOFT)
+
+
+def _legend(ax: Axes, drawn: Sequence[Strip]) -> None:
+    """Say what the looks mean, of those that are there."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    seen = {one.verdict for strip in drawn for one in strip.stretches}
+    handles: list[Any] = [Patch(**look) for name, look in LOOKS.items() if name in seen]
+    handles.append(
+        Line2D([], [], marker="o", markerfacecolor="white", markeredgecolor=INK, linestyle="", label="as it is")
+    )
+    look = {"ncols": 4, "frameon": False, "fontsize": "small", "labelcolor": SOFT, "columnspacing": 1.2}
+    ax.legend(handles=handles, loc="lower left", bbox_to_anchor=(0.0, 1.0), borderaxespad=0.2, **look)
+    if not all(strip.exact for strip in drawn):
+        ax.set_xlabel(
+            f"Numbers were asked at some values; another plan is better by {NEAR:.0%}.", fontsize=7, color=SOFT
+        )
