@@ -155,7 +155,7 @@ def _numbers(ax: Axes, strip: Strip, place: int) -> None:
         if all(abs(left - other) > APART for other, _ in written):
             written.append((left, turn))
     for at, entry in written:
-        text = plain(entry, 3) if isinstance(entry, Real) else f"{pd.Timestamp(entry):%d %b}"
+        text = plain(float(entry), 3) if isinstance(entry, Real) else f"{pd.Timestamp(entry):%d %b}"
         side = {0.0: "left", 1.0: "right"}.get(at, "center")
         ax.text(at, place + 0.3, text, ha=side, va="top", fontsize=7, color=SOFT)
 
