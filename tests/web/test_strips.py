@@ -25,7 +25,8 @@ def test_strips_of_a_context(client: httpx.Client) -> None:
 @pytest.mark.parametrize("plan", [None, [1e9, 0, 0, 0], "nonsense"])
 def test_strips_without_a_plan(client: httpx.Client, plan: object) -> None:
     """Without a plan, or with one that cannot be carried out, only other plans are compared."""
-    told = client.post("/api/v1/scenes/bakery/strips", json={"context": CONTEXT, "plan": plan}).raise_for_status().json()
+    asked = {"context": CONTEXT, "plan": plan}
+    told = client.post("/api/v1/scenes/bakery/strips", json=asked).raise_for_status().json()
     verdicts = {one["verdict"] for strip in told["strips"] for one in strip["stretches"]}
     assert "alternative" not in verdicts
 
