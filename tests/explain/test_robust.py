@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from msgspec import structs
 from scipy import stats
 from sklearn.ensemble import RandomForestRegressor
 from tests.cases import cases
@@ -172,7 +173,7 @@ def tampered(why: wh.Explanation) -> list[wh.Explanation]:
         replace(found, ladder=(*found.ladder[:-1], replace(last, held=Held(1, 10)))),
         replace(found, ladder=(*found.ladder[:-1], replace(last, expected=0.5))),
     ]
-    return [replace(why, reliance=other) for other in others]
+    return [structs.replace(why, reliance=other) for other in others]
 
 
 @pytest.mark.parametrize("number", range(7))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from msgspec import structs
 from tests.asking import varied
 from tests.blocks import seeds
 from tests.cases import CATEGORIES, Case, cases
@@ -212,8 +213,8 @@ def test_rules_of_both_answers_are_verified(seed: int) -> None:
     assert why.rule is not None
     assert why.nearest.rule is not None and why.nearest.rule.maximal  # noqa: PT018
     assert why.light().verify(case.policy).differences == []
-    wrong = replace(why.nearest, rule=replace(why.nearest.rule, share=0.5 * why.nearest.rule.share + 0.25))
-    differences = replace(why, nearest=wrong).light().verify(case.policy).differences
+    wrong = structs.replace(why.nearest, rule=replace(why.nearest.rule, share=0.5 * why.nearest.rule.share + 0.25))
+    differences = structs.replace(why, nearest=wrong).light().verify(case.policy).differences
     assert any("nearest.region.share" in one for one in differences), differences
 
 
@@ -228,11 +229,11 @@ def test_a_rule_that_ran_out_of_time_is_checked() -> None:
         why = why.with_rule(None)
         rule = why.rule
         assert rule is not None
-        short = replace(why, rule=replace(rule, maximal=False)).light()
+        short = structs.replace(why, rule=replace(rule, maximal=False)).light()
         assert short.verify(case.policy).differences == [], seed
         for condition in rule.conditions if rule.proved else ():
             others = tuple(one for one in rule.conditions if one is not condition)
-            wrong = replace(why, rule=replace(rule, conditions=others, maximal=False)).light()
+            wrong = structs.replace(why, rule=replace(rule, conditions=others, maximal=False)).light()
             assert "The rule is not true everywhere in its region." in wrong.verify(case.policy).differences, seed
             wider += 1
     assert wider > 10
@@ -255,7 +256,7 @@ def test_quantities_with_confidence() -> None:
             continue
         assert why.question is not None
         # As if there were too many cells to look at.
-        region = replace(why, question=varied(why.question, region_looks=0)).region()
+        region = structs.replace(why, question=varied(why.question, region_looks=0)).region()
         proved += region.proved
         if not region.proved:
             continue
@@ -286,4 +287,4 @@ def test_what_no_context_means() -> None:
         False,
     )
     assert (held, held.share, held.sentence) == ((0, 0), 0.0, "No refit was asked.")
-    assert replace(why, status="time_limit").region().sentence == "No rule: no such context was found in time."
+    assert structs.replace(why, status="time_limit").region().sentence == "No rule: no such context was found in time."

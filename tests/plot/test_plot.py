@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.axes import Axes
+from msgspec import structs
 from sklearn.base import clone
 
 import whence as wh
@@ -64,7 +65,7 @@ def many() -> Asked:
     asked.policy = wh.Policy(wh.Newsvendor(1, 2), wh.KNNWeights(k=3)).fit(X, Y)
     base = asked.policy.explain(X.iloc[0], instead=asked.policy.decide(X.iloc[1]), node_limit=5)
     rows = [(name, X.iloc[0][name], X.iloc[1][name], 0.5 - 0.01 * i) for i, name in enumerate(X.columns)]
-    fields = {name: getattr(base, name) for name in base.__dataclass_fields__}
+    fields = {name: getattr(base, name) for name in base.__struct_fields__}
     fields |= {"status": "time_limit", "context": X.iloc[1], "weights_after": asked.policy.weights_at(X.iloc[1])}
     fields |= {"paid_after": base.cost_before, "distance": 12.0, "bound": 0.0}
     fields |= {"changed": rows}
@@ -296,7 +297,7 @@ def test_observations_are_told_by_what_changes(baked: Asked) -> None:
 def test_axes_name_the_unit_of_costs(unit: str, written: str | None, baked: Asked) -> None:
     """Both axes of costs name the unit where there is one; a dollar sign begins no formula."""
     problem = clone(baked.policy.problem).set_params(cost_unit=unit)
-    why = replace(baked.why, source=replace(baked.why.source, problem=problem))
+    why = structs.replace(baked.why, source=replace(baked.why.source, problem=problem))
     labels = [wh.plot.costs(why).get_ylabel(), wh.plot.outcomes(why).get_xlabel().replace("; last bar: and beyond", "")]
     if written is None:
         assert labels[0] == "Expected cost"

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec import structs
 from tests.blocks import seeds
 from tests.changing import (
     asked,
@@ -194,8 +195,8 @@ def test_refusals(bakery: wh.Policy, given: dict[str, object], parameter: str) -
 def test_a_front_within_a_gap_may_rise_but_not_by_proof(many: wh.Policy) -> None:
     """Explanations are only near enough there: that one with more changes is farther contradicts no proof."""
     front = many.front(many.X_.iloc[0], many.decide(many.X_.iloc[1]))
-    near = replace(front.answers[-1], distance=2.0, bound=1.99)
-    rising = replace(front, answers=(near, replace(near, distance=2.01)), allowed=(5, 6))
+    near = structs.replace(front.answers[-1], distance=2.0, bound=1.99)
+    rising = replace(front, answers=(near, structs.replace(near, distance=2.01)), allowed=(5, 6))
     assert not [fault for fault in rising._faults() if "farther" in fault]
-    proved = replace(rising, answers=(near, replace(near, distance=2.01, bound=2.01)))
+    proved = replace(rising, answers=(near, structs.replace(near, distance=2.01, bound=2.01)))
     assert [fault for fault in proved._faults() if "farther" in fault]

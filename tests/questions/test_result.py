@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec import structs
 from tests.soaking import forest_case, neighbour_case
 
 import whence as wh
@@ -122,7 +123,7 @@ def test_reasons_are_proved_again(baker: tuple[wh.Policy, Any, Any], answers: di
     less = replace(found, facts=fewer, needed=needed, written=found.written[1:])
     assert "The proof is about fewer contexts than the reasons speak of." in less.verify(policy).differences
     # A proof that does not fix it, which a search refutes.
-    wrong = replace(found.proof, asked={**found.proof.asked, "fixed": list(fewer)})
+    wrong = structs.replace(found.proof, asked={**found.proof.asked, "fixed": list(fewer)})
     said = "\n".join(replace(found, proof=wrong).verify(policy, prove=True).differences)
     assert f"The fact {first!r} is not fixed in the proof." in said
     assert "A new search ends as 'optimal', the explanation as 'none'." in said

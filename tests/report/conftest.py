@@ -142,7 +142,11 @@ def _explanation(changes: list[tuple[Any, ...]] = (), **given: Any) -> wh.Explan
         "engine": "search (forest)",
         "seconds": 0.21,
         "nodes": 120,
+        "cuts": 0,
         "tolerance": 1e-4,
+        "separation": None,
+        "note": "",
+        "blocking": [],
         "costs_decision": problem.costs([60.0, 70.0], demand),
         "costs_alternative": problem.costs([80.0, 70.0], demand),
     }

@@ -23,7 +23,7 @@ import whence as wh
 from whence.errors import InputError
 from whence.examples import bakery, city
 from whence.explain.explanation import Costs
-from whence.report.document import schema
+from whence.report.document import Finding, Report, schema
 from whence.report.html import fragment
 
 Make = Callable[..., wh.Explanation]
@@ -137,6 +137,15 @@ def test_the_schema_is_that_of_the_classes() -> None:
     assert schema() == SCHEMA
 
 
+def test_explanation_and_document_share_one_list_of_fields(baked: wh.Explanation) -> None:
+    """What both have is stated in `Finding` and nowhere else, and says the same in both."""
+    assert issubclass(wh.Explanation, Finding)
+    assert issubclass(Report, Finding)
+    assert not {"status", "confidence", "tolerance"} & {*wh.Explanation.__annotations__, *Report.__annotations__}
+    for name in Finding.__struct_fields__:
+        assert getattr(baked, name) == getattr(baked.report, name) == getattr(baked.light(), name), name
+
+
 def test_new_entries_are_allowed(baked: wh.Explanation) -> None:
     """What a later version adds is no error, by the schema and for the reader: it is ignored."""
     document = baked.to_dict()
@@ -240,6 +249,7 @@ def test_a_file_that_is_no_text(tmp_path: Path) -> None:
         (["observations", "weights_before", 0], 5, "must be a list of weights that sum to 1"),
         (["observations", "costs_decision"], [1.0], "'observations.costs_decision' .* must be a list of"),
         (["plans", "decision"], [1.0], "'plans.decision' of the explanation must be a list of 4"),
+        (["plans", "after"], "", "'plans.after' of the explanation must be a list of 4"),
         (["kinds", "rain"], "wet", "'kinds.rain' of the explanation must be one of 'continuous'"),
         (["initial", "rain"], [], "'initial.rain' of the explanation must be a text, a number, true, false or null"),
         (["nodes"], 1.5, "'nodes' of the explanation must be a whole number"),

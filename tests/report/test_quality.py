@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 import whence as wh
 from whence.report.document import QualityEntry, SimpleRule
@@ -60,4 +60,4 @@ def test_report_has_a_section_only_where_it_is_known() -> None:
         assert str(again) == str(why)
         assert why.verify(policy).agrees
         assert again.with_quality(None) is again
-    assert replace(plain).report.quality is None
+    assert structs.replace(plain).report.quality is None

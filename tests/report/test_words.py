@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from msgspec import structs
 from tests.forests import paper_forest
 
 import whence as wh
@@ -546,7 +547,7 @@ def test_heading_of_what_holds(chosen: tuple[int, int], judged: tuple[int, int],
     why = policy.explain([0.2], instead=[20.0], holds=0.9, refits="seed")
     assert why.reliance is not None
     counted = replace(why.reliance, chosen=Held(*chosen), judged=Held(*judged))
-    shown = replace(why, reliance=counted).report.shown
+    shown = structs.replace(why, reliance=counted).report.shown
     assert shown is not None
     assert shown.where == heading
     stable = heading == "Where refits agree"
@@ -570,14 +571,14 @@ def test_as_many_refits_as_were_wanted_are_not_few(times: int, said: str) -> Non
     X = np.linspace(0, 1, 40)[:, None]
     policy = wh.Policy(wh.Newsvendor(1, 3), paper_forest(n_trees=5, random_state=0)).fit(X, 10 + 20 * X)
     why = policy.explain([0.2], instead=[20.0], holds=0.9, refits="seed")
-    near = replace(why, reliance=None, nearest=None, agreed=Held(times, 20))
+    near = structs.replace(why, reliance=None, nearest=None, agreed=Held(times, 20))
     assert near.report.shown is not None
     assert near.report.shown.agreed == said
-    assert said in str(replace(why, nearest=near))
+    assert said in str(structs.replace(why, nearest=near))
     # Of absolute explanations refits are asked for less, which is said.
     assert NEARLY == WITHIN
     for within, share in ((0.0, "1 %"), (0.05, "5 %")):
-        best = replace(near, kind="absolute", within=within)
+        best = structs.replace(near, kind="absolute", within=within)
         assert best.report.shown is not None
         assert f"{times} of 20 refits agree that it is within {share} of the best" in best.report.shown.agreed
 
@@ -598,6 +599,6 @@ def test_why_no_more_refits_agree(status: str, kappa: float, said: str) -> None:
     assert why.reliance is not None
     ladder = (Rung(0.0, "optimal", 0.1, 0.1, Held(3, 10)), Rung(kappa, status, 0.2, 0.2, Held(5, 10)))
     few = replace(why.reliance, chosen=Held(5, 10), judged=Held(4, 10), ladder=ladder)
-    shown = replace(why, reliance=few).report.shown
+    shown = structs.replace(why, reliance=few).report.shown
     assert shown is not None
     assert shown.agreed == f"Do not rely on it: only 9 of 20 refits agree (other random numbers, same data). {said}"

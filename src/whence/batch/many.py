@@ -20,6 +20,7 @@ import cloudpickle
 import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed, effective_n_jobs
+from msgspec import structs
 from threadpoolctl import ThreadpoolController
 
 from whence.batch.explanations import Entry, Explanations
@@ -431,4 +432,4 @@ def _sourced(why: Explanation, source: Source | None) -> Explanation:
     near = None if why.nearest is None else _sourced(why.nearest, source)
     # What an engine keeps for other standard errors is of no use to a rule.
     question = None if why.question is None else replace(why.question, memo={})
-    return replace(why, unrestricted=free, nearest=near, source=source, question=question)
+    return structs.replace(why, unrestricted=free, nearest=near, source=source, question=question)

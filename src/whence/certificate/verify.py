@@ -216,10 +216,10 @@ def _recomputed(said: Explanation, written: Mapping[str, Any], policy: Policy) -
     from whence import __version__
 
     fresh, faults = recomputed(said, policy)
-    fresh = replace(fresh, engine=_engine(said, policy) if said.asked else said.engine)
+    fresh = structs.replace(fresh, engine=_engine(said, policy) if said.asked else said.engine)
     if fresh.unrestricted is not None:
         # What the restrictions keep away was found by the same engine.
-        fresh = replace(fresh, unrestricted=replace(fresh.unrestricted, engine=fresh.engine))
+        fresh = structs.replace(fresh, unrestricted=structs.replace(fresh.unrestricted, engine=fresh.engine))
     costs = [cost for array in (fresh.costs_decision, fresh.costs_alternative) if array is not None for cost in array]
     largest = max(map(abs, costs), default=1.0)
     # The words of another version may be others.
@@ -349,16 +349,16 @@ def recomputed(said: Explanation, policy: Policy) -> tuple[Explanation, list[str
     fresh = _completed(said, policy, draft, asked[0], faults) if asked else draft
     if asked and said.unrestricted is not None:
         free = asked[0].in_space(request.space(policy.schema_, policy.X_, draft.initial, restricted=False))
-        inner = _as_told(replace(draft, restricted=request.relates), said.unrestricted, said.asked)
+        inner = _as_told(structs.replace(draft, restricted=request.relates), said.unrestricted, said.asked)
         inner = _completed(said.unrestricted, policy, inner, free, faults)
         faults += _faults_of_numbers(said.unrestricted, policy)
         blocking = [] if said.asked else said.blocking
         if said.asked and inner.context is not None:
             point = policy.schema_.encode_row(inner.context)
             blocking = policy.schema_.restrictions_in_the_way(inner.initial, point, request.fixed, request.bounds)
-        fresh = replace(fresh, unrestricted=inner, blocking=blocking)
+        fresh = structs.replace(fresh, unrestricted=inner, blocking=blocking)
     if said.reliance is not None and said.reliance.refits == "worlds":
-        fresh = replace(fresh, reliance=_of_worlds(said, said.reliance, fresh))
+        fresh = structs.replace(fresh, reliance=_of_worlds(said, said.reliance, fresh))
     elif said.reliance is not None and said.reliance.refits != "worlds":
         refitted = Refitted.of(policy, said.reliance.refits)
         # Where the time was short, fewer refits were made.
@@ -367,21 +367,23 @@ def recomputed(said: Explanation, policy: Policy) -> tuple[Explanation, list[str
         if chosen is not None and judged is not None:
             found = replace(said.reliance, chosen=chosen, judged=judged, confidence=said.confidence)
             wanted = said.asked.get("holds", found.wanted)
-            fresh = replace(fresh, reliance=replace(found, wanted=wanted), agreed=chosen.with_others(judged))
+            fresh = structs.replace(fresh, reliance=replace(found, wanted=wanted), agreed=chosen.with_others(judged))
     if said.nearest is not None and asked:
         plain = explain(policy, replace(request, confidence=0.0), search=remember)
         assert plain.question is not None
-        near = _as_told(replace(plain, asked={}), said.nearest, said.asked)
+        near = _as_told(structs.replace(plain, asked={}), said.nearest, said.asked)
         near = _completed(said.nearest, policy, near, plain.question, faults)
         faults += _faults_of_numbers(said.nearest, policy)
         if said.reliance is not None and said.nearest.agreed is not None and said.reliance.refits != "worlds":
             numbers = (*CHOOSING, *JUDGING)[: said.nearest.agreed.refits]
-            near = replace(near, agreed=Refitted.of(policy, said.reliance.refits).held(near, numbers))
-        fresh = replace(fresh, nearest=_ruled(said.nearest, replace(near, asked=said.nearest.asked), faults))
+            near = structs.replace(near, agreed=Refitted.of(policy, said.reliance.refits).held(near, numbers))
+        fresh = structs.replace(
+            fresh, nearest=_ruled(said.nearest, structs.replace(near, asked=said.nearest.asked), faults)
+        )
     if fresh.reliance is not None and fresh.reliance.refits != "worlds":
         ladder = _ladder(said, fresh, Refitted.of(policy, fresh.reliance.refits))
-        fresh = replace(fresh, reliance=replace(fresh.reliance, ladder=ladder))
-    return replace(_ruled(said, fresh, faults), **_of_the_search(said)), faults
+        fresh = structs.replace(fresh, reliance=replace(fresh.reliance, ladder=ladder))
+    return structs.replace(_ruled(said, fresh, faults), **_of_the_search(said)), faults
 
 
 def _of_worlds(said: Explanation, told: Reliance, fresh: Explanation) -> Reliance:
@@ -406,7 +408,7 @@ def _as_told(fresh: Explanation, said: Explanation, question: Mapping[str, Any])
     Documents without their question do not say what was fixed or bounded, and some from before do not say that contexts
     were ruled out.
     """
-    return replace(fresh, restricted=said.restricted and (fresh.restricted or not question))
+    return structs.replace(fresh, restricted=said.restricted and (fresh.restricted or not question))
 
 
 def _ruled(said: Explanation, fresh: Explanation, faults: list[str]) -> Explanation:
@@ -421,7 +423,7 @@ def _ruled(said: Explanation, fresh: Explanation, faults: list[str]) -> Explanat
         return fresh.with_rule(None)
     fault = fault_of(fresh, said.rule)
     faults.extend([fault] if fault else [])
-    return replace(fresh, rule=said.rule)
+    return structs.replace(fresh, rule=said.rule)
 
 
 def _ladder(said: Explanation, fresh: Explanation, refitted: Refitted) -> tuple[Rung, ...]:
@@ -533,7 +535,7 @@ def _completed(
 ) -> Explanation:
     """Return `draft` with the context that was said to do, its weights, costs and distance."""
     if said.context is None:
-        return replace(draft, **_of_the_search(said), distance=math.inf)
+        return structs.replace(draft, **_of_the_search(said), distance=math.inf)
     schema, context = policy.schema_, row_of(policy, said.context)
     filled = _filled(said, policy)
     if filled:
@@ -560,7 +562,7 @@ def _completed(
         after = question.weights.at(policy.inputs_of(context))
     changed = changes_between(policy, question, draft.initial, context)
     risk = question.claim.risk
-    return replace(
+    return structs.replace(
         draft,
         **_of_the_search(said),
         # A rule is about the plan that takes over.

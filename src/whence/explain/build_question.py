@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 import pandas as pd
+from msgspec import structs
 
 from whence.claims.plans import PlanBeats, PlanIsBest
 from whence.claims.sets import APART, Others, Plans, about_set, rivals_there, worst_rival
@@ -379,7 +380,7 @@ def taking_over(
         return best if cost - question.claim.risk.of(best, weights) > question.claim.tau else None
 
     before = question.claim.risk.of(values, draft.weights_before)
-    draft = replace(
+    draft = structs.replace(
         draft,
         alternative=plan,
         costs_alternative=costs,

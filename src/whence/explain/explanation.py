@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 import pandas as pd
-from msgspec import json, to_builtins
-from msgspec.structs import astuple
+from msgspec import field, json, structs, to_builtins
 
 from whence.checks import POSITIVE, at_least, one_of, whole
 from whence.engines import has_part
@@ -23,11 +22,11 @@ from whence.problems.base import DecisionProblem, cost_unit_of
 from whence.problems.plan_sets import PlanSet
 from whence.question import Question
 from whence.report.build import document_digest, document_of, report_of
-from whence.report.document import QualityEntry, Report
+from whence.report.document import Finding, QualityEntry, Report
 from whence.report.plan_drawings import plan_of
 from whence.report.reading import loaded, report_from
 from whence.report.words import wrapped
-from whence.util.aliases import Floats, Kind, Status
+from whence.util.aliases import Floats
 from whence.util.files import write_text
 from whence.util.json import number_from_plain
 from whence.weights.refits import RefitKind
@@ -43,26 +42,6 @@ __all__ = ["ChangedFeature", "Costs", "Explanation"]
 #: A feature that changes: its name, its values in both contexts, and its distance.
 ChangedFeature: TypeAlias = tuple[str, Any, Any, float]
 
-#: What an explanation and its report have in common.
-SAME = (
-    "status",
-    "kind",
-    "engine",
-    "seconds",
-    "nodes",
-    "cuts",
-    "within",
-    "allowance",
-    "confidence",
-    "plausible",
-    "max_changes",
-    "tolerance",
-    "separation",
-    "blocking",
-    "note",
-    "among",
-    "restricted",
-)
 #: One entry per past observation each, and what stands for those without any weight.
 SILENT = {"weights_before": 0.0, "weights_after": 0.0, "costs_decision": np.nan, "costs_alternative": np.nan}
 
@@ -112,9 +91,11 @@ class Costs(tuple[float, float]):
         return f"Costs(decision={self[0]!r}, alternative={self[1]!r}, best={self.best!r})"
 
 
-@dataclass(frozen=True, eq=False)
-class Explanation:
+class Explanation(Finding, frozen=True, kw_only=True, eq=False, dict=True, weakref=True):
     """Answer to "why not my plan?".
+
+    What it has in common with its document stands in :class:`~whence.report.document.Finding`. Text, report, notebook,
+    page and JSON are views of its `report`; `source`, `question` and `plans` are its hold on the policy.
 
     Attributes
     ----------
@@ -152,46 +133,26 @@ class Explanation:
     True
     """
 
-    status: Status
-    kind: Kind
     initial: pd.Series
-    context: pd.Series | None
+    context: pd.Series | None = None
     #: The rows of `changes`.
-    changed: Sequence[ChangedFeature]
+    changed: Sequence[ChangedFeature] = ()
     distance: float
     bound: float
     decision: Any
     alternative: Any
     cost_before: Costs
     #: What both plans cost in `context`.
-    paid_after: Costs | None
+    paid_after: Costs | None = None
     weights_before: Floats
-    weights_after: Floats | None
-    engine: str
-    seconds: float
-    nodes: int
-    cuts: int = 0
-    #: For absolute questions: by which share of the best plan's cost the alternative was allowed to cost more.
-    within: float = 0.0
-    #: For absolute questions: by which amount the alternative may cost more than the best plan.
-    allowance: float = 0.0
+    weights_after: Floats | None = None
     #: By which share of the decision's cost, and by which amount, the alternative had to cost less than the decision.
     margin: tuple[float, float] = (0.0, 0.0)
-    #: By how many standard errors over the trees of a forest the alternative had to be better.
-    confidence: float = 0.0
-    #: The share of the history that the context had to be at least as usual as.
-    plausible: float | None = None
-    #: How many features may change at most, where that was limited.
-    max_changes: int | None = None
-    tolerance: float = 0.0
-    separation: float | None = None
     #: For continuous features that change: between these two values (in the user's units) the verdict stays the same.
     room: dict[str, tuple[float, float]] = field(default_factory=dict)
     #: Cost of either plan under each past observation.
     costs_decision: Floats | None = None
     costs_alternative: Floats | None = None
-    #: Restrictions that rule out every explanation, where freeing them would help (status "none").
-    blocking: list[str] = field(default_factory=list)
     #: The explanation without the user's restrictions, where the restricted question has none.
     unrestricted: Explanation | None = None
     #: Where it had to hold in refits: in how many it does, and what was tried.
@@ -204,12 +165,7 @@ class Explanation:
     rule: Region | None = None
     #: Where the policy forecasts: the forecasts in both contexts, and what the plans cost in the one found.
     forecast: Forecasted | None = None
-    note: str = ""
-    #: Where some plan of a set had to be better: what one of them is called, such as "a route through Ring Road".
-    among: str = ""
-    #: Whether the schema or the call ruled out contexts within the range of the history.
-    restricted: bool = False
-    #: The set itself; None in a light explanation.
+    #: The set of plans that was asked about; None in a light explanation.
     plans: PlanSet | None = None
     #: The question in plain values, apart from context and plans: what may be asked again.
     asked: dict[str, Any] = field(default_factory=dict)
@@ -359,7 +315,7 @@ class Explanation:
         inner = None if self.unrestricted is None else self.unrestricted.light()
         near = None if self.nearest is None else self.nearest.light()
         gone: dict[str, Any] = {"source": None, "question": None, "plans": None}
-        return replace(self, **arrays_of(written), **gone, written=written, unrestricted=inner, nearest=near)
+        return structs.replace(self, **arrays_of(written), **gone, written=written, unrestricted=inner, nearest=near)
 
     # ---- how far it can be relied on -----------------------------------------------------------------------
 
@@ -450,7 +406,7 @@ class Explanation:
         """Return a copy whose report says how good the policy is, where that is known and this is no light one."""
         if quality is None or self.source is None:
             return self
-        return replace(self, source=replace(self.source, quality=quality))
+        return structs.replace(self, source=dataclasses.replace(self.source, quality=quality))
 
     def with_rule(self, time_limit: float | None = 2.0, *, nearest: bool = False) -> Explanation:
         """Return a copy that tells its rule in texts, reports and documents; itself where there is none.
@@ -473,12 +429,12 @@ class Explanation:
         True
         """
         if nearest and self.nearest is not None:
-            return replace(self.with_rule(time_limit), nearest=self.nearest.with_rule(time_limit))
+            return structs.replace(self.with_rule(time_limit), nearest=self.nearest.with_rule(time_limit))
         source = self.source
         known = self.rule is not None or self.context is None or self.question is None
         if known or source is None or not source.weights.capabilities.made_of_trees:
             return self
-        return replace(self, rule=self.region(time_limit))
+        return structs.replace(self, rule=self.region(time_limit))
 
     def _source(self, what: str) -> Source:
         if self.source is None:
@@ -540,7 +496,7 @@ class Explanation:
         report = report_from(document)
         claimed = (document.get("fingerprints") or {}).get("document")
         intact = None if claimed is None else claimed == document_digest(document)
-        return replace(cls._of(report), asked=report.question, intact=intact)
+        return structs.replace(cls._of(report), asked=report.question, intact=intact)
 
     @classmethod
     def from_json(cls, source: Any) -> Explanation:
@@ -551,7 +507,7 @@ class Explanation:
     def _of(cls, report: Report) -> Explanation:
         after, inner = report.cost_after, report.unrestricted
         return cls(
-            **{name: getattr(report, name) for name in SAME},
+            **{name: getattr(report, name) for name in Finding.__struct_fields__},
             **arrays_of(report),
             initial=_series(report.initial),
             context=None if report.context is None else _series(report.context),
@@ -560,8 +516,8 @@ class Explanation:
             bound=number_from_plain(report.bound),
             decision=plan_of(report.plans, "decision"),
             alternative=plan_of(report.plans, "alternative"),
-            cost_before=Costs(*astuple(report.cost_before)),
-            paid_after=None if after is None else Costs(*astuple(after)),
+            cost_before=Costs(*structs.astuple(report.cost_before)),
+            paid_after=None if after is None else Costs(*structs.astuple(after)),
             room={name: (low, high) for name, (low, high) in report.room.items()},
             margin=(0.0, 0.0) if report.margin is None else (report.margin[0], report.margin[1]),
             unrestricted=None if inner is None else cls._of(inner),
@@ -573,15 +529,16 @@ class Explanation:
             written=report,
         )
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __reduce__(self) -> tuple[Any, ...]:
         # A forest and a history would travel with every explanation otherwise; weights and costs are in the report.
-        state = dict(vars(self.light() if self.source else self))
-        for made in ("report", "changes", "_there"):
-            state.pop(made, None)
-        return state | dict.fromkeys(SILENT) if state["written"] else state
+        own = self.light() if self.source else self
+        state = structs.asdict(own)
+        return _restored, (state if own.written is None else {n: v for n, v in state.items() if n not in SILENT},)
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state | (arrays_of(state["written"]) if state["written"] else {}))
+
+def _restored(state: dict[str, Any]) -> Explanation:
+    """Return an explanation as it was pickled."""
+    return Explanation(**state, **(arrays_of(state["written"]) if state["written"] else {}))
 
 
 def arrays_of(report: Report) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from msgspec import structs
 
 from whence.errors import InternalError
 from whence.explain.ask import Request
@@ -81,7 +82,7 @@ def explain(
     else:
         curve = calibrated(policy, request, inquiry.draft.plans, _in_world, limits)
         explanation = explained_truly(inquiry.found, inquiry.finished, curve, request)
-    explanation = replace(_without_memo(explanation, question, shared), seconds=limits.seconds)
+    explanation = structs.replace(_without_memo(explanation, question, shared), seconds=limits.seconds)
     return explanation.with_rule() if request.rule else explanation
 
 
@@ -166,10 +167,10 @@ class _Inquiry:
             policy.weights_.check_start(asked.space.start, asked.settings.separation, names)
             asked, answer = nearest_filled(policy, request, self.draft.initial, asked, self.search)
         same = asked is self.question
-        own = self.draft if same else replace(self.draft, confidence=confidence, question=asked)
+        own = self.draft if same else structs.replace(self.draft, confidence=confidence, question=asked)
         explanation = _found(policy, asked, answer, own)
         if explanation.status == "optimal" and explanation.distance == 0.0:
-            explanation = replace(explanation, status="already")
+            explanation = structs.replace(explanation, status="already")
         _check_accepted(policy, request, asked, explanation)
         self.pending[confidence] = asked, answer
         return explanation
@@ -245,7 +246,7 @@ def _without_memo(explanation: Explanation, question: Question, shared: dict[str
     if shared is None:
         question.memo.clear()
     elif explanation.question is not None:
-        explanation = replace(explanation, question=replace(explanation.question, memo={}))
+        explanation = structs.replace(explanation, question=replace(explanation.question, memo={}))
     return explanation
 
 
@@ -274,7 +275,7 @@ def _compared(policy: Policy, request: Request, plans: PlanSet | None, initial: 
 def _with_plans(draft: Explanation, request: Request, plans: PlanSet) -> Explanation:
     """Return a draft with the set of plans that is asked about."""
     asked = {**draft.asked, "instead": said_of(plans)}
-    return replace(draft, among=plans.words, plans=plans, margin=request.margin_parts, asked=asked)
+    return structs.replace(draft, among=plans.words, plans=plans, margin=request.margin_parts, asked=asked)
 
 
 def _check_accepted(policy: Policy, request: Request, question: Question, explanation: Explanation) -> None:
@@ -338,8 +339,6 @@ def _draft(
         status="none",
         kind=request.kind,
         initial=initial,
-        context=None,
-        changed=(),
         distance=np.inf,
         bound=np.inf,
         decision=compared.plan,
@@ -349,11 +348,12 @@ def _draft(
             risk.of(question.claim.alternative, before) + question.claim.allowance,
             compared.decided.cost,
         ),
-        paid_after=None,
-        weights_after=None,
         engine=request.answerer.label(policy.weights_, request.options),
         seconds=0.0,
         nodes=0,
+        cuts=0,
+        note="",
+        blocking=[],
         within=question.claim.within,
         allowance=question.claim.allowance,
         margin=question.claim.margin,
@@ -384,9 +384,9 @@ def _found(policy: Policy, question: Question, answer: Answer, draft: Explanatio
     """Return `draft` with the confirmed answer, without what changes and how far numbers may be rounded."""
     common: dict[str, Any] = {"status": answer.status, "nodes": answer.nodes, "cuts": answer.cuts, "note": answer.note}
     if answer.point is None:
-        return replace(draft, **common, distance=answer.distance, bound=answer.bound)
+        return structs.replace(draft, **common, distance=answer.distance, bound=answer.bound)
     if answer.status == "already":
-        return replace(
+        return structs.replace(
             draft,
             **common,
             distance=0.0,
@@ -400,7 +400,7 @@ def _found(policy: Policy, question: Question, answer: Answer, draft: Explanatio
     if draft.plans is not None:
         row = row_found(policy, question, answer, draft.initial)
         question, draft = taking_over(policy, question, draft, draft.plans, question.weights.at(row), row)
-        draft = replace(draft, question=question)
+        draft = structs.replace(draft, question=question)
     context, after, distance, alternative, rival = confirmed(
         question, answer, policy.schema_, draft.initial, policy.inputs_of
     )
@@ -408,7 +408,7 @@ def _found(policy: Policy, question: Question, answer: Answer, draft: Explanatio
     decision = rival if same else question.claim.risk.of(question.claim.decision, after)
     proved = answer.status == "optimal" and answer.bound == answer.distance
     bound = distance if proved else min(answer.bound, distance)
-    return replace(
+    return structs.replace(
         draft,
         **common,
         context=context,
@@ -437,7 +437,7 @@ def _without_restrictions(
     wider = question.in_space(free)
     wider = replace(wider, weights=weights_for(policy, explanation.initial), limits=limits)
     wider, answer = nearest_filled(policy, request, explanation.initial, wider, search, restricted=False)
-    relaxed = _found(policy, wider, answer, replace(explanation, status="none", note=""))
+    relaxed = _found(policy, wider, answer, structs.replace(explanation, status="none", note=""))
     relaxed = with_changes(policy, wider, answer, relaxed)
     _check_accepted(policy, request, wider, relaxed)
     blocking = (
@@ -447,8 +447,8 @@ def _without_restrictions(
             explanation.initial, schema.encode_row(relaxed.context), request.fixed, request.bounds
         )
     )
-    relaxed = replace(relaxed, asked={}, restricted=request.relates)
-    return replace(explanation, unrestricted=relaxed, blocking=blocking)
+    relaxed = structs.replace(relaxed, asked={}, restricted=request.relates)
+    return structs.replace(explanation, unrestricted=relaxed, blocking=blocking)
 
 
 def with_changes(policy: Policy, question: Question, answer: Answer, found: Explanation) -> Explanation:
@@ -457,7 +457,7 @@ def with_changes(policy: Policy, question: Question, answer: Answer, found: Expl
         return found
     changed = changes_between(policy, question, found.initial, found.context)
     room = rounding_limits(policy, question, answer, found.context, changed)
-    return replace(found, changed=changed, room=room)
+    return structs.replace(found, changed=changed, room=room)
 
 
 def rounding_limits(

@@ -7,9 +7,10 @@ How many standard errors a share of truth needs is learnt once for a policy and 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
+
+from msgspec import structs
 
 from whence.errors import InputError
 from whence.explain.ask import Judge, Request
@@ -129,15 +130,15 @@ def explained_truly(
         return nearest
     curve = calibrate()
     if curve is None:
-        return replace(nearest, reliance=_reliance(wanted, nearest, None, [nearest], request))
+        return structs.replace(nearest, reliance=_reliance(wanted, nearest, None, [nearest], request))
     kappa = curve.kappa(wanted)
     tried = _tried(at, nearest, curve.best if kappa is None else kappa, curve.grain)
     explanation = max((one for one in tried if one.context is not None), key=lambda one: one.confidence)
     reliance = _reliance(wanted, explanation, curve, tried, request)
     if explanation.confidence == 0.0:
-        return replace(explanation, reliance=reliance)
+        return structs.replace(explanation, reliance=reliance)
     # The question was another one, with `holds`: that of the whole.
-    return replace(finished(explanation), reliance=reliance, nearest=replace(nearest, asked={}))
+    return structs.replace(finished(explanation), reliance=reliance, nearest=structs.replace(nearest, asked={}))
 
 
 def _tried(at: Callable[[float], Explanation], nearest: Explanation, kappa: float, grain: float) -> list[Explanation]:

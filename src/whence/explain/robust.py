@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
+from msgspec import structs
 from scipy.special import stdtr, stdtrit
 
 from whence.explain.provenance import Source, sample_costs, share_below
@@ -403,12 +404,12 @@ def explained_reliably(
     agreed = rung.held.with_others(judged)
     reliance = Reliance(wanted, refitted.refits.kind, rung.confidence, rung.held, judged, climb.rungs())
     if rung.confidence == 0.0:
-        return replace(explanation, agreed=agreed, reliance=reliance)
+        return structs.replace(explanation, agreed=agreed, reliance=reliance)
     first, others = climb.tried[0.0][0].held, refitted.held(nearest, JUDGING, limits=limits)
     assert first is not None and others is not None  # noqa: PT018
     # The question was another one, with `holds`: that of the whole.
-    nearest = replace(nearest, agreed=first.with_others(others), asked={})
-    return replace(explanation, agreed=agreed, reliance=reliance, nearest=nearest)
+    nearest = structs.replace(nearest, agreed=first.with_others(others), asked={})
+    return structs.replace(explanation, agreed=agreed, reliance=reliance, nearest=nearest)
 
 
 class _Climb:

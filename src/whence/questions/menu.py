@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
+from msgspec import structs
 
 from whence.certificate.verify import NEAR, Verification
 from whence.checks import at_least, whole
@@ -318,7 +319,7 @@ def with_others_fixed(asker: Asker, why: Explanation) -> Explanation:
     changed = features_of(why)
     asked = {name: value for name, value in why.asked.items() if name != "max_changes"}
     asked["fixed"] = sorted(name for name in asker.policy.schema_.names if name not in changed)
-    return replace(why, asked=asked, max_changes=None)
+    return structs.replace(why, asked=asked, max_changes=None)
 
 
 def _apart(policy: Policy, found: list[Explanation], apart: float) -> list[Explanation]:

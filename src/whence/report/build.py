@@ -14,6 +14,7 @@ from whence.report.document import (
     SCHEMA,
     Change,
     CostPair,
+    Finding,
     Fingerprints,
     Observations,
     Plans,
@@ -33,8 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = ["changes_of", "document_digest", "document_of", "question_digest", "report_of"]
 
-#: What an explanation and its report have in common.
-SAME = ("status", "kind", "risk", "risk_words", "kinds", "units", "cost_unit", "outcomes", "engine", "note")
+#: What the source of an explanation tells, or the report that was made of it.
+SAME = ("risk", "risk_words", "kinds", "units", "cost_unit", "outcomes")
 #: The parts of a question that say how hard to try, not what is asked.
 EFFORT = ("engine", "time_limit", "node_limit", "memory_limit", "threads")
 
@@ -55,6 +56,7 @@ def report_of(explanation: Explanation) -> Report:
     written = explanation.written if source is None else None
     report = Report(
         schema=cast(Any, SCHEMA),
+        **{name: _plain(getattr(explanation, name)) for name in Finding.__struct_fields__},
         **{name: getattr(explanation, name) for name in SAME},
         text="",
         initial=_values(explanation.initial),
@@ -68,16 +70,7 @@ def report_of(explanation: Explanation) -> Report:
         room={name: [float(low), float(high)] for name, (low, high) in explanation.room.items()},
         ranges=written.ranges if written else {} if source is None else _ranges(explanation, source),
         observations=_observations(explanation),
-        seconds=float(explanation.seconds),
-        nodes=int(explanation.nodes),
-        cuts=int(explanation.cuts),
-        # Only the default itself is left out of a document, not another 0.0.
-        within=float(explanation.within) or NOT_ASKED,
-        allowance=float(explanation.allowance) or NOT_ASKED,
         margin=list(explanation.margin) if any(explanation.margin) else None,
-        confidence=float(explanation.confidence) or NOT_ASKED,
-        plausible=explanation.plausible,
-        max_changes=explanation.max_changes,
         usual=explanation.usual,
         reliance=written.reliance if written else reliance_of(explanation),
         nearest=None if explanation.nearest is None else explanation.nearest.report,
@@ -85,11 +78,6 @@ def report_of(explanation: Explanation) -> Report:
         region=written.region if written else region_of(explanation.rule),
         quality=written.quality if written else None if source is None else source.quality,
         forecast=forecast_of(explanation),
-        tolerance=float(explanation.tolerance),
-        separation=None if explanation.separation is None else float(explanation.separation),
-        among=explanation.among,
-        restricted=bool(explanation.restricted),
-        blocking=list(explanation.blocking),
         unrestricted=None if inner is None else inner.report,
         question=dict(explanation.asked),
         versions=written.versions if written else versions(),
@@ -134,6 +122,12 @@ def changes_of(explanation: Explanation) -> list[Change]:
         Change(feature=str(feature), from_=scalar(was), to=scalar(to), distance=float(distance))
         for feature, was, to, distance in explanation.changes.itertuples(index=False)
     ]
+
+
+def _plain(value: Any) -> Any:
+    """Return a plain value; only the default itself is left out of a document, not another 0.0."""
+    plain = to_plain(value)
+    return NOT_ASKED if isinstance(plain, float) and not plain else plain
 
 
 def _values(row: pd.Series) -> dict[str, Any]:

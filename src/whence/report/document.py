@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 import msgspec
 from msgspec import Meta, Struct, field
 
+from whence.util.aliases import Kind, Status
 from whence.util.files import write_text
 from whence.util.json import to_plain
 
@@ -22,6 +23,7 @@ __all__ = [
     "Change",
     "CostPair",
     "CurveStep",
+    "Finding",
     "Fingerprints",
     "LadderRung",
     "Map",
@@ -382,18 +384,42 @@ class Fingerprints(Struct, frozen=True, kw_only=True, omit_defaults=True):
     document: Annotated[str, about("The document itself, without this entry.")] = ""
 
 
-class Report(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """An explanation: the nearest context in which the alternative would have been better, and how sure that is."""
+class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What an explanation and its document have in common: what was asked for, and how the search for it ended."""
 
-    schema: Literal["whence/explanation/1"]
     status: Annotated[
-        Literal["optimal", "already", "none", "time_limit", "interrupted"],
+        Status,
         about(
             "'optimal': the nearest context, proved; 'already': the initial one; 'none': proved that there "
             "is none; 'time_limit', 'interrupted': the best found, if any."
         ),
     ]
-    kind: Annotated[Literal["relative", "absolute"], about("Better than the decision, or than every plan.")]
+    kind: Annotated[Kind, about("Better than the decision, or than every plan.")]
+    engine: Annotated[str, about("What found the answer.")]
+    seconds: Annotated[Amount, about("How long it took.")]
+    nodes: Annotated[Count, about("Boxes or solver nodes searched.")]
+    cuts: Annotated[Count, about("Rival plans met, for absolute explanations.")]
+    within: Annotated[Amount, about("The share of the best plan's cost by which the alternative may cost more.")] = (
+        NOT_ASKED
+    )
+    allowance: Annotated[Amount, about("The amount by which the alternative may cost more than the best plan.")] = (
+        NOT_ASKED
+    )
+    confidence: Annotated[Amount, about("Standard errors over the trees by which to be better.")] = NOT_ASKED
+    plausible: Annotated[Amount | None, about("Share of the history that it must be at least as usual as.")] = None
+    max_changes: Annotated[Count | None, about("How many features may change at most, where that was limited.")] = None
+    tolerance: Annotated[Amount, about("Costs that differ by no more than this count as equal.")]
+    separation: Annotated[Amount | None, about("Least gap between the last neighbour's distance and the next.")]
+    note: Annotated[str, about("Why there is none, or that the memory ended the search, where it is known.")]
+    blocking: Annotated[list[str], about("Features whose restrictions rule out every explanation.")]
+    among: Annotated[str, about("Of a question about a set of plans: what one of them is called.")] = ""
+    restricted: Annotated[bool, about("Whether contexts within the range of the history were ruled out.")] = False
+
+
+class Report(Finding, frozen=True, kw_only=True, omit_defaults=True):
+    """An explanation: the nearest context in which the alternative would have been better, and how sure that is."""
+
+    schema: Literal["whence/explanation/1"]
     risk: Annotated[str, about("What is minimised, such as 'expected cost' or 'CVaR at 0.8'.")]
     text: Annotated[str, about("The explanation in plain sentences; not read again.")]
     initial: Annotated[dict[str, Scalar], about("The context of the decision, in the user's units.")]
@@ -411,20 +437,7 @@ class Report(Struct, frozen=True, kw_only=True, omit_defaults=True):
     ranges: Annotated[dict[str, Interval], about("Smallest and largest past value of changed numbers.")]
     observations: Observations
     outcomes: Annotated[list[str], about("Names of the uncertain quantities.")]
-    engine: Annotated[str, about("What found the answer.")]
-    seconds: Annotated[Amount, about("How long it took.")]
-    nodes: Annotated[Count, about("Boxes or solver nodes searched.")]
-    cuts: Annotated[Count, about("Rival plans met, for absolute explanations.")]
-    within: Annotated[Amount, about("The share of the best plan's cost by which the alternative may cost more.")] = (
-        NOT_ASKED
-    )
-    allowance: Annotated[Amount, about("The amount by which the alternative may cost more than the best plan.")] = (
-        NOT_ASKED
-    )
     margin: Annotated[Interval | None, about("Share of the decision's cost, and amount, by which to cost less.")] = None
-    confidence: Annotated[Amount, about("Standard errors over the trees by which to be better.")] = NOT_ASKED
-    plausible: Annotated[Amount | None, about("Share of the history that it must be at least as usual as.")] = None
-    max_changes: Annotated[Count | None, about("How many features may change at most, where that was limited.")] = None
     usual: Annotated[Amount | None, about("The share of the history that is not more usual than the context.")] = None
     reliance: Annotated[RelianceEntry | None, about("How often such answers are true, where that was asked.")] = None
     nearest: Annotated[Report | None, about("Then also the nearest explanation, in this fit alone.")] = None
@@ -432,13 +445,7 @@ class Report(Struct, frozen=True, kw_only=True, omit_defaults=True):
     region: Annotated[RegionEntry | None, about("The rule, where it was found out.")] = None
     quality: Annotated[QualityEntry | None, about("How good the policy is, where that was found out.")] = None
     forecast: Annotated[ForecastEntry | None, about("The forecasts, where the policy makes them.")] = None
-    tolerance: Annotated[Amount, about("Costs that differ by no more than this count as equal.")]
-    separation: Annotated[Amount | None, about("Least gap between the last neighbour's distance and the next.")]
-    note: Annotated[str, about("Why there is none, or that the memory ended the search, where it is known.")]
-    blocking: Annotated[list[str], about("Features whose restrictions rule out every explanation.")]
     unrestricted: Annotated[Report | None, about("The explanation without restrictions, where they rule out any.")]
-    among: Annotated[str, about("Of a question about a set of plans: what one of them is called.")] = ""
-    restricted: Annotated[bool, about("Whether contexts within the range of the history were ruled out.")] = False
     question: Annotated[dict[str, Any], about("Every option of the question, apart from context and plans.")] = {}
     versions: Annotated[dict[str, str], about("Versions of everything that had a part in the result.")]
     risk_words: Annotated[str, about("What is minimised, with the meaning of its name.")] = ""

@@ -225,7 +225,7 @@ def _check(report: Report, path: str = "") -> None:
             raise _refused(f"{path}observations.{name}", f"a list of {len(seen.rows)}", numbers)
         if name.startswith("weights") and abs(sum(numbers) - 1.0) > 1e-6:
             raise _refused(f"{path}observations.{name}", "a list of weights that sum to 1", numbers)
-    for name in ("decision", "alternative"):
+    for name in ("decision", "alternative", *(("after",) if plans.after is not None else ())):
         plan = getattr(plans, name)
         if plans.form == "quantities" and not (
             isinstance(plan, list | tuple) and len(plan) == len(plans.parts) and all(map(_is_ordinary, plan))

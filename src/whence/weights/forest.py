@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -25,7 +26,7 @@ from whence.checks import FLAG, whole
 from whence.errors import InputError, InputTypeError, NotFittedError
 from whence.util.aliases import Floats
 from whence.weights.base import Capabilities, Weights, as_mass, as_matrix, check_order
-from whence.weights.trees import TreeWeights, without
+from whence.weights.trees import OF_TREES, TreeWeights, without
 
 if TYPE_CHECKING:
     from whence.models.fitted_forest import ReadForestWeights
@@ -36,6 +37,12 @@ __all__ = ["ForestWeights"]
 #: extra-trees and the quantile forests of another package derive from the first two.
 FORESTS = (ForestRegressor, ForestClassifier, GradientBoostingRegressor, GradientBoostingClassifier)
 FITTED = (*FORESTS, DecisionTreeRegressor, DecisionTreeClassifier)
+
+
+@cache
+def _capabilities(frozen: bool, missing: bool) -> Capabilities:
+    """Return what a forest can do; an explanation asks for it a dozen times."""
+    return replace(OF_TREES, can_refit=not frozen, takes_sample_weight=True, sees_units=frozen, knows_missing=missing)
 
 
 class ForestWeights(TreeWeights):
@@ -97,14 +104,7 @@ class ForestWeights(TreeWeights):
     @property
     def capabilities(self) -> Capabilities:
         """Return what the forest can do: one that was given fitted sees the user's own columns and stays as it is."""
-        frozen = self.frozen is not None
-        return replace(
-            super().capabilities,
-            can_refit=not frozen,
-            takes_sample_weight=True,
-            sees_units=frozen,
-            knows_missing=self._takes_missing(),
-        )
+        return _capabilities(self.frozen is not None, self._takes_missing())
 
     def _takes_missing(self) -> bool:
         """Return whether that was asked for, or a forest that was given fitted takes NaN."""

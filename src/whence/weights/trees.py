@@ -200,6 +200,10 @@ def shares_of(samples: NDArray[np.integer], size: NDArray[np.int64], mass: Float
     return found
 
 
+#: What all weights that are made of trees can do.
+OF_TREES = Capabilities(made_of_trees=True, follows_circles=True, knows_spread=True)
+
+
 class TreeWeights(Weights):
     """Weights of any predictor made of trees that count alike and see all columns.
 
@@ -290,7 +294,7 @@ class TreeWeights(Weights):
     @property
     def capabilities(self) -> Capabilities:
         """Return what trees can do: they disagree, on a mean or a tail, and see a number that goes round as it is."""
-        return Capabilities(made_of_trees=True, follows_circles=True, knows_spread=True)
+        return OF_TREES
 
     def per_tree(self, row: Floats) -> Floats | None:
         """Weights in a context by each tree alone: those in the same leaf speak alike."""
