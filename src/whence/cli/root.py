@@ -56,6 +56,7 @@ COMMANDS = {
     "batch": "many_rows",
     "verify": "verifying",
     "serve": "serve",
+    "mcp": "assistants_server",
     "version": "root",
 }
 #: Commands whose exit codes tell the answer.

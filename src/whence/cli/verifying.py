@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -15,25 +15,9 @@ from whence.cli.screen import DIFFERS, FOUND, TIME_LIMIT, note, print_json, prin
 from whence.errors import InputError
 from whence.evaluation.evaluating import judged
 from whence.explain.explanation import Explanation
-from whence.questions.comparison import Comparison
-from whence.questions.implied import Implied
-from whence.questions.menu import Front, Menu
-from whence.questions.prices import Prices
-from whence.questions.reasons import Reasons
+from whence.questions.answer_documents import answer_from
 from whence.questions.result import Result
-from whence.questions.rules import Rules
 from whence.report.reading import loaded
-
-#: Answers to other questions, by the schema of their documents.
-ANSWERS: dict[Any, type[Result]] = {
-    "whence/front/1": Front,
-    "whence/menu/1": Menu,
-    "whence/reasons/1": Reasons,
-    "whence/comparison/1": Comparison,
-    "whence/prices/1": Prices,
-    "whence/implied/1": Implied,
-    "whence/rules/1": Rules,
-}
 
 
 def verify(
@@ -72,8 +56,7 @@ def verify(
         raise InputError(f"'--time-limit' must be a positive number, with '--prove'. Got {time_limit} instead.")
     seconds = read_limit(time_limit or f"{SECONDS:g}") if prove else None
     document = loaded(explanation)
-    kind = ANSWERS.get(document.get("schema")) if isinstance(document, dict) else None
-    said = (kind or Explanation).from_dict(document)
+    said = answer_from(document)
     ready = open_project(project, policy)
     with searching(seconds) as search:
         if isinstance(said, Explanation):

@@ -15,6 +15,9 @@ from typing import Any
 from whence.checks import Rule, one_of
 from whence.errors import InputError
 from whence.explain.ask import OPTIONS
+from whence.explain.reliable import why_not_judged
+from whence.explain.robust import HOLDS
+from whence.policy import Policy
 from whence.project.findings import COUNT, POSITIVE, SEED, TEXT, Section, is_number
 from whence.risk import CVaR, Expectation, Risk
 from whence.util.files import complete, read_file
@@ -137,6 +140,19 @@ class ExplainDefaults:
         if found["time_limit"] == math.inf:
             found["time_limit"] = None
         return found
+
+    def unknown(self, policy: Policy) -> str:
+        """Return why it cannot be found out how far to rely on an answer, in a sentence; empty where it can."""
+        return why_not_judged(policy, self["engine"], self["refits"])
+
+    def share(self, policy: Policy) -> float | None:
+        """Return the share of true answers to ask for where nobody says: what the project says, or the usual one.
+
+        None where it asks for none, or where the share cannot be found out.
+        """
+        if self.unknown(policy) or self["confidence"] or self["holds"] is False:
+            return None
+        return float(self["holds"] or HOLDS)
 
 
 def read_weights(weights: Section) -> Weights:

@@ -1,0 +1,82 @@
+"""`whence mcp`: the questions as tools for assistants."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from whence.cli.screen import waiting
+from whence.errors import InputError, MissingDependencyError
+
+
+def mcp(
+    projects: Annotated[
+        list[Path], typer.Argument(metavar="PROJECT...", help="Project files, or folders with a whence.toml.")
+    ],
+    http: Annotated[
+        bool, typer.Option("--http", help="Over HTTP, for several assistants, in place of standard input and output.")
+    ] = False,
+    host: Annotated[str | None, typer.Option(help="With --http: where to listen, 127.0.0.1 by default.")] = None,
+    port: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="With --http: port, 8000 by default; 0 for any free one.")
+    ] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="How many searches may run at once.")] = None,
+    time_limit: Annotated[float | None, typer.Option(help="Most seconds per question, 60 by default.")] = None,
+    allow_remote: Annotated[
+        bool, typer.Option("--allow-remote", help="With --http: let other machines in, with a token.")
+    ] = False,
+    token: Annotated[
+        str | None, typer.Option(help="With --http: the token that requests must carry.", envvar="WHENCE_TOKEN")
+    ] = None,
+    allowed_host: Annotated[
+        list[str] | None, typer.Option(help="A name by which others reach it through a proxy; may be repeated.")
+    ] = None,
+    trusted_proxy: Annotated[
+        list[str] | None, typer.Option(help="An address whose X-Forwarded-... headers are trusted; may be repeated.")
+    ] = None,
+) -> None:
+    """Let assistants ask: the questions as tools of the Model Context Protocol.
+
+    Over standard input and output, for an assistant that starts this command itself, or with '--http' for others, under
+    the guards of the page. Nothing leaves the machine but the answers to the assistant. Needs the extra 'mcp', and with
+    '--http' also 'web': pip install 'whence\\[mcp,web]'.
+
+    [bold]Examples[/bold]
+
+      whence mcp whence.toml
+      whence mcp bakery/ courier/ --http --port 8123
+    """
+    if not http and (host or port is not None or allow_remote or allowed_host or trusted_proxy):
+        raise InputError("'--http' must be given with options of a server, such as '--host' and '--port'.")
+    try:
+        with waiting("Starting ..."):
+            from whence.assistants.desk import Desk
+            from whence.assistants.mcp_server import Searches, mcp_server
+
+            if http:
+                from whence.assistants.over_http import serve_http
+    except ImportError as error:
+        extras = "mcp,web" if http else "mcp"
+        raise MissingDependencyError(
+            f"'whence mcp' needs {error.name or 'more than is installed'}: pip install 'whence[{extras}]'."
+        ) from None
+    opened = partial(Desk.opened, projects)
+    if http:
+        serve_http(
+            opened,
+            host=host or "127.0.0.1",
+            port=8000 if port is None else port,
+            busy=waiting,
+            workers=workers,
+            time_limit=time_limit,
+            allow_remote=allow_remote,
+            token=token,
+            allowed_hosts=allowed_host,
+            trusted_proxies=trusted_proxy,
+        )
+    else:
+        desk = opened(time_limit or 60.0)
+        mcp_server(desk, Searches(workers or 2)).run("stdio")
