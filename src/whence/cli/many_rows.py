@@ -236,7 +236,7 @@ def _asked(
 
 
 def _rows(project: Project, rows: str | None) -> pd.DataFrame:
-    """The rows of the history that are asked about, under their numbers."""
+    """Return the rows of the history that are asked about, under their numbers."""
     history = project.fitted().X_.copy()
     history.index = pd.RangeIndex(1, len(history) + 1)
     if rows is None:

@@ -65,7 +65,7 @@ class _Asked:
         self.stopped = False
 
     def answer(self, question: str, **own: Any) -> Any:
-        """The policy's answer to a question of that name, which is also printed and written."""
+        """Return the policy's answer to a question of that name, which is also printed and written."""
         ready = opened(self.project, self.policy, self.report)
         more = self.asked.arguments(ready)
         # A project may say of single explanations what nobody has asked for here.
@@ -80,7 +80,7 @@ class _Asked:
 
 
 def _command(command: Callable[..., int]) -> Callable[..., None]:
-    """A command with the options of `_Asked` around its own, which ends with the exit code that it returns."""
+    """Return a command with the options of `_Asked` around its own, which ends with the exit code that it returns."""
     hints = get_type_hints(_Asked, include_extras=True)
     shared = {name: one.replace(annotation=hints[name]) for name, one in inspect.signature(_Asked).parameters.items()}
     _, *own = inspect.signature(command, eval_str=True).parameters.values()
@@ -182,7 +182,7 @@ def compare(
 
 
 def opened(project: Path, policy: Path | None, report: Path | None) -> Project:
-    """The project, fitted; where the report could not be written, that is said before."""
+    """Return the project, fitted; where the report could not be written, that is said before."""
     check_target("'--report'", report)
     return open_project(project, policy)
 
@@ -253,7 +253,7 @@ def forecast(
 
 
 def _ends(text: str) -> tuple[float, float]:
-    """Two numbers with a colon between them."""
+    """Return two numbers with a colon between them."""
     ends = [number(part) for part in text.split(":")]
     if len(ends) != 2 or ends[0] is None or ends[1] is None:
         raise InputError(f"'--between' must be LOW:HIGH, such as 250:300. Got {text!r} instead.")

@@ -197,7 +197,7 @@ def _only_csv() -> Path:
 
 
 def _seen_from(table: Path, folder: Path) -> str:
-    """The CSV file as the project file names it."""
+    """Return the CSV file as the project file names it."""
     try:
         return Path(os.path.relpath(table, folder)).as_posix()
     except ValueError:  # on another drive

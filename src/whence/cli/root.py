@@ -116,7 +116,7 @@ def version() -> None:
 
 
 def help_text(docstring: str) -> str:
-    """A docstring as help text: paragraphs flow, and lines that are indented stay as they are.
+    """Return a docstring as help text: paragraphs flow, and lines that are indented stay as they are.
 
     Examples
     --------
@@ -130,7 +130,7 @@ def help_text(docstring: str) -> str:
 
 
 def errors_told(command: Callable[..., None]) -> Callable[..., None]:
-    """`command` with its errors told: an expected one is a sentence and exit code 2, Ctrl-C is exit code 130."""
+    """Return `command` with its errors told: an expected one is a sentence and exit code 2, Ctrl-C is exit code 130."""
 
     @functools.wraps(command)
     def run(*arguments: Any, **options: Any) -> None:

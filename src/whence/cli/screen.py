@@ -34,7 +34,7 @@ _OBEYED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
 
 def shown(text: str) -> str:
-    """A text that may hold names of anybody, safe for a terminal: what it would obey is written out.
+    """Return a text that may hold names of anybody, safe for a terminal: what it would obey is written out.
 
     Examples
     --------
@@ -54,7 +54,7 @@ class _SafeConsole(Console):
 
 
 def console(stderr: bool = False) -> Console:
-    """A console that keeps colours to terminals (NO_COLOR is heeded) and does not break lines in a pipe."""
+    """Return a console that keeps colours to terminals (NO_COLOR is heeded) and does not break lines in a pipe."""
     made = _SafeConsole(highlight=False, stderr=stderr)
     if not made.is_terminal:
         made.width, made.soft_wrap = 100_000, True
@@ -169,7 +169,7 @@ class _Search:
             self.status.start()
 
     def __call__(self, progress: question.Progress) -> bool:
-        """What `Policy.explain` calls as `on_progress`."""
+        """Show how far a search has come, as `Policy.explain` tells it by `on_progress`; return whether to go on."""
         now = time.monotonic()
         if not self.stopping and now - self.said >= EVERY:
             self.say(progress_line(progress, self.time_limit))
@@ -222,7 +222,7 @@ def _handling(signals: list[signal.Signals], handler: Callable[[int, FrameType |
 
 
 def progress_line(progress: question.Progress, time_limit: float | None) -> str:
-    """How far a search has come, in a line.
+    """Return how far a search has come, in a line.
 
     Examples
     --------
@@ -270,12 +270,12 @@ EXIT_CODES = """
 
 
 def exit_code(status: Status) -> int:
-    """The exit code for how an explanation ended."""
+    """Return the exit code for how an explanation ended."""
     return {"optimal": FOUND, "already": FOUND, "none": NONE, "time_limit": TIME_LIMIT, "interrupted": STOPPED}[status]
 
 
 def interrupted(error: BaseException | None) -> bool:
-    """Whether Ctrl-C is behind an error: a library that is interrupted may raise an error of its own.
+    """Return whether Ctrl-C is behind an error: a library that is interrupted may raise an error of its own.
 
     Examples
     --------

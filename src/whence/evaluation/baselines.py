@@ -57,7 +57,7 @@ class Fold(NamedTuple):
 
 
 def folds_of(cv: Any, X: pd.DataFrame, Y: Floats) -> list[Fold]:
-    """The folds that `cv` stands for; a number is that many folds of rows drawn at random, always the same ones.
+    """Return the folds that `cv` stands for; a number is that many folds of rows drawn at random, always the same ones.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def folds_of(cv: Any, X: pd.DataFrame, Y: Floats) -> list[Fold]:
 
 
 def thinned(fold: Fold, most: int) -> Fold:
-    """`fold` with at most this many rows held out, drawn at random, always the same ones."""
+    """Return `fold` with at most this many rows held out, drawn at random, always the same ones."""
     if fold.test.size <= most:
         return fold
     chosen = np.random.default_rng(0).choice(fold.test.size, most, replace=False)
@@ -130,7 +130,7 @@ LEAST_ROWS = 3
 
 
 def is_baseline(name: str) -> bool:
-    """Whether a baseline may be called so.
+    """Return whether a baseline may be called so.
 
     Examples
     --------
@@ -181,7 +181,7 @@ def tail_begins(problem: DecisionProblem, risk: Risk, plan: Any, Y: Floats, weig
 def fixed_costs(
     problem: DecisionProblem, risk: Risk, Y: Floats, fold: Fold, counts: Floats | None = None
 ) -> dict[str, Paid]:
-    """Costs on the held-out rows of the one plan that is best on average, and of the best plan for each row.
+    """Return costs on the held-out rows of the one plan that is best on average, and of the best plan for each row.
 
     Rows are learned from alike, or for as much as they `counts` for.
     """
@@ -199,7 +199,7 @@ def fixed_costs(
 
 
 def _averaged(problem: DecisionProblem, risk: Risk, Y: Floats, counts: Floats | None, among: Rows, held: Rows) -> Paid:
-    """What the plan that is best on average over the rows `among` costs in the rows `held`."""
+    """Return what the plan that is best on average over the rows `among` costs in the rows `held`."""
     seen, came = Y[among], Y[held]
     weights = np.full(len(seen), 1.0 / len(seen)) if counts is None else counts[among] / counts[among].sum()
     plan = problem.solve(seen, weights, risk)
@@ -272,7 +272,7 @@ class Trial:
         return self.deadline is not None and time.monotonic() >= self.deadline
 
     def baselines(self, fold: Fold, schema: Schema) -> Costs:
-        """Costs of the baselines that need no model."""
+        """Return costs of the baselines that need no model."""
         found = fixed_costs(self.problem, self.risk, self.Y, fold, self.counts)
         if PER_CATEGORY in self.against:
             for name, groups in grouped_by(schema, self.X):
@@ -283,7 +283,7 @@ class Trial:
         return None if self.late else found
 
     def policy(self, name: str, policy: Policy, fold: Fold) -> Costs:
-        """Costs of a policy that is fitted to the rows to learn from, and of the point forecast of its weights.
+        """Return costs of a policy that is fitted to the rows to learn from, and of the point forecast of its weights.
 
         The kinds of the features, and which categories there are, come from all rows; outcomes from those to learn
         from alone.
@@ -331,7 +331,7 @@ def held_out(
     n_jobs: int | None,
     on_progress: Callable[[int, int], Any] | None,
 ) -> Iterator[tuple[int, Costs]]:
-    """The costs of every fold, as they come in, each with the number of its fold."""
+    """Yield the costs of every fold, as they come in, each with the number of its fold."""
     schema = (next(iter(policies.values())).schema or Schema()).fit(trial.X)
     # Fold by fold, so that where the time is up whole folds are known.
     todo = [Work(fold, name) for fold in range(len(folds)) for name in (None, *policies)]

@@ -49,7 +49,7 @@ def evaluate(
     on_progress: Callable[[int, int], Any] | None = None,
     sample_weight: Any = None,
 ) -> Evaluation:
-    """What the decisions of policies cost on rows that they have not seen, against simple rules and foresight.
+    """Return what the decisions of policies cost on rows that they have not seen, against simple rules and foresight.
 
     Every policy is fitted anew in each fold, to the rows that the fold does not hold out. Beside the policies stand the
     plan that is best on average over the same rows (the sample average), the best plan on average per value of every
@@ -143,7 +143,7 @@ def evaluate(
 
 
 def _named(policies: Any) -> dict[str, Policy]:
-    """The policies by name; those that cannot be compared are refused."""
+    """Return the policies by name; those that cannot be compared are refused."""
     given = {"policy": policies} if isinstance(policies, Policy) else policies
     if not isinstance(given, Mapping):
         raise InputTypeError(
@@ -178,7 +178,7 @@ def _named(policies: Any) -> dict[str, Policy]:
 
 
 def _history(policies: Any) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """What a single policy was fitted to."""
+    """Return what a single policy was fitted to."""
     if not isinstance(policies, Policy):
         raise InputError(
             "'X' and 'Y' must be given; only for a single fitted Policy they may be left out.", parameter="X"
@@ -203,7 +203,7 @@ def _check(risk: Any, against: Any, most_rows: Any, time_limit: Any) -> None:
 
 
 def _complete(results: Any, parts: int) -> dict[int, dict[str, Paid]]:
-    """The costs of every fold of which all parts are known."""
+    """Return the costs of every fold of which all parts are known."""
     known: dict[int, dict[str, Paid]] = {}
     counts: dict[int, int] = {}
     for fold, costs in results:
@@ -219,7 +219,7 @@ def _complete(results: Any, parts: int) -> dict[int, dict[str, Paid]]:
 
 
 def _gathered(labels: pd.Index, folds: list[Fold], done: Mapping[int, Mapping[str, Paid]], what: str) -> pd.DataFrame:
-    """One row per held-out row, one column for everything that was tried."""
+    """Return one row per held-out row, one column for everything that was tried."""
     parts = []
     for number, paid in done.items():
         index = pd.MultiIndex.from_arrays(
@@ -230,7 +230,7 @@ def _gathered(labels: pd.Index, folds: list[Fold], done: Mapping[int, Mapping[st
 
 
 def is_frozen(policy: Policy) -> bool:
-    """Whether the model was fitted elsewhere, so that no row is surely new to it."""
+    """Return whether the model was fitted elsewhere, so that no row is surely new to it."""
     return getattr(policy.weights, "frozen", None) is not None
 
 

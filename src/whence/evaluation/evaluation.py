@@ -116,7 +116,7 @@ class Evaluation:
         return found
 
     def _parts(self, name: str) -> Floats | None:
-        """What each held-out row counts for; None for a risk that is no mean over rows.
+        """Return what each held-out row counts for; None for a risk that is no mean over rows.
 
         For a tail it is the loss of Rockafellar and Uryasev, with the threshold of whoever decided: its mean is least
         for the plans of least CVaR, and thresholds that are right.
@@ -156,7 +156,7 @@ class Evaluation:
         return "better" if difference < 0 else "worse"
 
     def difference(self, name: str, other: str) -> tuple[float, float]:
-        """By how much `name` costs more than `other`, and the standard error of that."""
+        """Return by how much `name` costs more than `other`, and the standard error of that."""
         self._known(name)
         self._known(other)
         first, second = self.totals[name], self.totals[other]
@@ -172,7 +172,7 @@ class Evaluation:
         return difference, float(np.std(apart, ddof=1) / np.sqrt(apart.size))
 
     def quality(self, name: str) -> QualityEntry:
-        """What reports say of a policy."""
+        """Return what reports say of a policy."""
         self._known(name)
         row, simple = self._row(name), self._best_simple()
         known = None
@@ -191,7 +191,7 @@ class Evaluation:
         )
 
     def _best_simple(self) -> str | None:
-        """The cheapest of the averages per category, if any."""
+        """Return the cheapest of the averages per category, if any."""
         names = [name for name in self.frame.index if name.startswith("average per ") and name not in self.policies]
         return names[0] if names else None
 
@@ -234,7 +234,7 @@ class Evaluation:
         return f"{self.frame.to_html(float_format='{:.4g}'.format)}{lines}"
 
     def plot(self, *, ax: Axes | None = None) -> Axes:
-        """Costs as bars, policies and baselines apart, with the cost of every fold as a dot.
+        """Draw costs as bars, policies and baselines apart, with the cost of every fold as a dot.
 
         It needs matplotlib: ``pip install whence[plot]``.
 
@@ -249,7 +249,7 @@ class Evaluation:
 
 
 def _placed(cost: float, average: float, foresight: float) -> float:
-    """Where a cost stands between that of the sample average (0) and that of foresight (1)."""
+    """Return where a cost stands between that of the sample average (0) and that of foresight (1)."""
     room = average - foresight
     return float((average - cost) / room) if room > SAME * max(abs(average), abs(foresight)) else np.nan
 

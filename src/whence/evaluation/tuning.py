@@ -37,7 +37,7 @@ AS_GOOD = 1.0
 
 
 def candidates(policy: Policy, rows: int, columns: int, only: str | None = None) -> dict[str, Weights]:
-    """Weights to try besides those of `policy`, by name.
+    """Return weights to try besides those of `policy`, by name.
 
     Examples
     --------
@@ -212,7 +212,7 @@ def _with(policy: Policy, weights: Weights) -> Policy:
 
 
 def _simplest(tried: Evaluation, weights: Mapping[str, Weights]) -> str:
-    """The settings of the same kind as the best, and as good, on which explanations are quickest."""
+    """Return the settings of the same kind as the best, and as good, on which explanations are quickest."""
     best = tried.best
     if best == AS_IT_IS:
         return best
@@ -227,7 +227,7 @@ def _as_good(tried: Evaluation, name: str, best: str) -> bool:
 
 
 def _effort(weights: Weights) -> tuple[float, ...]:
-    """What makes explanations slow: deep trees with small leaves; neighbours, the more of them the slower."""
+    """Return what makes explanations slow: deep trees with small leaves; neighbours, the more of them the slower."""
     if isinstance(weights, KNNWeights):
         return (float(weights.k),)
     assert isinstance(weights, ForestWeights)

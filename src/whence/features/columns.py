@@ -78,19 +78,19 @@ class Column(ABC):
 
     @abstractmethod
     def raw(self, table: pd.DataFrame, unknown: Unknown = "error") -> Floats:
-        """Numbers before scaling, of shape (rows, coordinates): the values, or 0/1 per category."""
+        """Return numbers before scaling, of shape (rows, coordinates): the values, or 0/1 per category."""
 
     @abstractmethod
     def raw_row(self, values: Mapping[str, Any], unknown: Unknown = "error") -> list[float]:
-        """What :meth:`raw` gives for one context."""
+        """Return what :meth:`raw` gives for one context."""
 
     @abstractmethod
     def decoded(self, point: Floats, low: Floats, high: Floats) -> dict[str, Any]:
-        """The user's values at these coordinates; encoded again, they do not leave [low, high]."""
+        """Return the user's values at these coordinates; encoded again, they do not leave [low, high]."""
 
     @abstractmethod
     def value(self, row: Mapping[str, Any]) -> Any:
-        """The feature's value in a context, a category by its name."""
+        """Return the feature's value in a context, a category by its name."""
 
     @property
     @abstractmethod
@@ -99,7 +99,7 @@ class Column(ABC):
 
 
 def restored(value: float, kind: NumberType) -> Any:
-    """`value` in the type of the training data, where it can be one."""
+    """Return `value` in the type of the training data, where it can be one."""
     if kind == "bool" and value in (0.0, 1.0):
         return bool(value)
     if kind == "int" and float(value).is_integer():
@@ -108,7 +108,7 @@ def restored(value: float, kind: NumberType) -> Any:
 
 
 def index_of(name: str, position: Mapping[Hashable, int], value: Any, unknown: Unknown = "error") -> int:
-    """Place of a category of the column `name`; -1 for an unknown one that is to be ignored."""
+    """Return the place of a category of the column `name`; -1 for an unknown one that is to be ignored."""
     try:
         return position[value]
     except (KeyError, TypeError):
@@ -158,7 +158,7 @@ class CategoryColumn(Column):
         return [float(i == chosen) for i in range(len(self.categories))]
 
     def _index(self, value: Any, unknown: Unknown) -> int:
-        """Place of a category; -1 for an unknown one that is to be ignored."""
+        """Return the place of a category; -1 for an unknown one that is to be ignored."""
         return index_of(self.name, self._position, value, unknown)
 
     def _check_one_hot(self, raw: Floats, unknown: Unknown = "error") -> None:
@@ -197,7 +197,7 @@ class CategoryColumn(Column):
         return ranges
 
     def _towards(self, start: Floats, change: Change) -> NDArray[np.bool_]:
-        """Categories that lie on the allowed side of the initial one, in their order."""
+        """Return categories that lie on the allowed side of the initial one, in their order."""
         place, at = np.arange(len(self.categories)), int(np.argmax(start))
         return place >= at if change == "increase" else place <= at if change == "decrease" else place >= 0
 

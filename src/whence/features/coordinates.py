@@ -68,7 +68,7 @@ class Coordinates:
             self._group[column.at] = self._feature_at[column.at]
 
     def _parts(self) -> dict[str, Column]:
-        """The features by name, dates by their parts."""
+        """Return the features by name, dates by their parts."""
         inner = (c.parts if isinstance(c, DateColumn) else (c,) for c in self._columns.values())
         return {column.name: column for some in inner for column in some}
 
@@ -114,7 +114,7 @@ class Coordinates:
         return self._offset.copy(), self._scale.copy()
 
     def by_feature(self, amounts: Floats) -> dict[str, float]:
-        """The sum of `amounts`, one per coordinate, over every feature for which it is above 0."""
+        """Return the sum of `amounts`, one per coordinate, over every feature for which it is above 0."""
         sums = np.bincount(self._feature_at, amounts)
         names = self.names
         return {names[i]: float(sums[i]) for i in np.flatnonzero(sums > 0.0).tolist()}
@@ -134,7 +134,7 @@ class Coordinates:
     # ---- units to coordinates ----------------------------------------------------------------
 
     def encode(self, X: Any, unknown: Unknown = "error") -> Floats:
-        """Coordinates of every row of `X`, as an array of shape (rows, n_coordinates).
+        """Return coordinates of every row of `X`, as an array of shape (rows, n_coordinates).
 
         A category that the history has not seen is an error, or with ``unknown="ignore"`` none of the known ones: all
         its coordinates are 0. A number that is missing, where it may be, has a coordinate that no other number has.
@@ -142,7 +142,7 @@ class Coordinates:
         return self._placed(self.coordinates_shown(X, unknown))
 
     def coordinates_shown(self, X: Any, unknown: Unknown = "error") -> Floats:
-        """Coordinates as an estimator sees them: those of missing numbers are NaN."""
+        """Return coordinates as an estimator sees them: those of missing numbers are NaN."""
         self._check_fitted()
         table = self._table(X)
         raw = np.hstack([column.raw(table, unknown) for column in self._columns.values()])
@@ -150,7 +150,7 @@ class Coordinates:
         return coordinates
 
     def _placed(self, coordinates: Floats) -> Floats:
-        """Coordinates with a number in every place."""
+        """Return coordinates with a number in every place."""
         return np.where(np.isnan(coordinates), NOWHERE, coordinates) if self._missing else coordinates
 
     @property
@@ -159,14 +159,14 @@ class Coordinates:
         return self._missing
 
     def lacks(self, table: pd.DataFrame) -> bool:
-        """Whether numbers are missing in a table with the user's columns."""
+        """Return whether numbers are missing in a table with the user's columns."""
         return self._missing and bool(table.isna().to_numpy().any())
 
     def _table(self, X: Any) -> pd.DataFrame:
         return as_table(X, "X", self._order, self._missing)
 
     def row(self, context: Any, name: str = "context") -> pd.Series:
-        """One context (Series, mapping, one-row table or 1-D array) as a Series in the user's units.
+        """Return one context (Series, mapping, one-row table or 1-D array) as a Series in the user's units.
 
         `name` is that of the argument, for errors.
         """
@@ -174,16 +174,16 @@ class Coordinates:
         return as_row(context, self._order, name)
 
     def encode_row(self, row: pd.Series, unknown: Unknown = "error") -> Floats:
-        """Coordinates of one context as given by :meth:`row`; `unknown` as in :meth:`encode`."""
+        """Return coordinates of one context as given by :meth:`row`; `unknown` as in :meth:`encode`."""
         return self._placed(self.coordinates_row(row, unknown))
 
     def coordinates_row(self, row: pd.Series, unknown: Unknown = "error") -> Floats:
-        """Coordinates of one context as an estimator sees them: those of missing numbers are NaN."""
+        """Return coordinates of one context as an estimator sees them: those of missing numbers are NaN."""
         coordinates: Floats = (self._raw_row(row.tolist(), unknown) - self._offset) / self._scale
         return coordinates
 
     def _raw_row(self, values: list[Any], unknown: Unknown = "error") -> Floats:
-        """The numbers of one context before scaling, one per coordinate."""
+        """Return the numbers of one context before scaling, one per coordinate."""
         raw = np.empty(self.n_coordinates)
         values = self._calendar.row(values)
         raw[self._numbers.at] = self._numbers.raw(values)
@@ -194,7 +194,7 @@ class Coordinates:
         return raw
 
     def numbers(self, X: Any, unknown: Unknown = "error") -> Floats:
-        """The user's columns as plain numbers in their own units: what a frozen forest sees."""
+        """Return the user's columns as plain numbers in their own units: what a frozen forest sees."""
         table = self._table(X)
         self._check_numeric()
         for column in self._columns.values():
@@ -204,7 +204,7 @@ class Coordinates:
         return np.column_stack(seen)
 
     def numbers_row(self, row: pd.Series, unknown: Unknown = "error") -> Floats:
-        """One context as plain numbers in its own units."""
+        """Return one context as plain numbers in its own units."""
         self._check_numeric()
         numbers_of_row: Floats = self._raw_row(row.tolist(), unknown)[self.coordinate_of_column()]
         return numbers_of_row

@@ -118,7 +118,7 @@ class CyclicColumn(NumberColumn):
 
 
 def fitted_cycle(name: str, feature: Cyclic, table: pd.DataFrame, start: int, missing: bool = False) -> CyclicColumn:
-    """A cyclic feature with its place in the coordinates, at `start`, and its training range."""
+    """Return a cyclic feature with its place in the coordinates, at `start`, and its training range."""
     step = feature.step
     if step is None and pd.api.types.is_integer_dtype(table[name].dtype):
         step = 1

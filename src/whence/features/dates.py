@@ -132,7 +132,7 @@ class Date(Feature):
 
 
 def as_day(value: Any) -> date | None:
-    """The day of a date, a time stamp or a text such as 2025-06-14; None for anything else.
+    """Return the day of a date, a time stamp or a text such as 2025-06-14; None for anything else.
 
     Examples
     --------
@@ -152,7 +152,7 @@ def as_day(value: Any) -> date | None:
 
 
 def has_time_of_day(value: Any) -> bool:
-    """Whether a date is that of an hour of the day rather than of the day as a whole.
+    """Return whether a date is that of an hour of the day rather than of the day as a whole.
 
     Examples
     --------
@@ -171,7 +171,7 @@ def has_time_of_day(value: Any) -> bool:
 
 
 def day_in_words(day: date) -> str:
-    """A date as one would say it.
+    """Return a date as one would say it.
 
     Examples
     --------
@@ -182,7 +182,7 @@ def day_in_words(day: date) -> str:
 
 
 def parts_of(feature: Date, days: Sequence[date]) -> dict[str, list[Hashable]]:
-    """The parts of some days that a model sees, by name."""
+    """Return the parts of some days that a model sees, by name."""
     made: Mapping[str, Callable[[], list[Hashable]]] = {
         "weekday": lambda: [WEEKDAYS[day.weekday()] for day in days],
         "month": lambda: [MONTHS[day.month - 1] for day in days],
@@ -229,7 +229,7 @@ class DateColumn(Column):
         return []
 
     def day(self, value: Any) -> date:
-        """A value of the user's as a day."""
+        """Return a value of the user's as a day."""
         found = as_day(value)
         if found is None:
             if pd.api.types.is_scalar(value) and pd.isna(value):
@@ -238,7 +238,7 @@ class DateColumn(Column):
         return found
 
     def spread(self, values: Sequence[Any]) -> dict[str, list[Hashable]]:
-        """The parts of some dates, by the names of their columns."""
+        """Return the parts of some dates, by the names of their columns."""
         made = parts_of(self.feature, [self.day(value) for value in values])
         return {column.name: made[part] for column, part in zip(self.parts, self.feature.parts, strict=True)}
 
@@ -260,7 +260,7 @@ class DateColumn(Column):
 
     @staticmethod
     def like(day: pd.Timestamp, value: Any) -> Any:
-        """A day as another one was given: as a text, a date or a time stamp."""
+        """Return a day as another one was given: as a text, a date or a time stamp."""
         if isinstance(value, str):
             return day.date().isoformat()
         return day.date() if type(value) is date else day
@@ -274,7 +274,7 @@ class DateColumn(Column):
     # ---- days that exist -------------------------------------------------------------------------
 
     def range_from(self, start: date, limit: Any, restricted: bool) -> DateRange:
-        """The first and the last day that may be suggested; the start is always allowed besides."""
+        """Return the first and the last day that may be suggested; the start is always allowed besides."""
         first, last = self.first, self.last
         if not restricted:
             return first, last
@@ -303,7 +303,7 @@ class DateColumn(Column):
         return low, high
 
     def days(self, allowed: DateRange, start: date | None) -> tuple[list[date], Floats]:
-        """The days that may be suggested, and the start; and their coordinates, one row each."""
+        """Return the days that may be suggested, and the start; and their coordinates, one row each."""
         first, last = allowed
         days = [first + timedelta(n) for n in range((last - first).days + 1)]
         if start is not None and not first <= start <= last:
@@ -322,19 +322,19 @@ class DateColumn(Column):
         return Relations((tree,), np.zeros((0, coordinates)))
 
     def is_any(self, allowed: DateRange) -> bool:
-        """Whether the model sees one part, and each of its values is that of some day."""
+        """Return whether the model sees one part, and each of its values is that of some day."""
         (part, *others) = self.parts
         levels = part.levels if isinstance(part, NumberColumn) else None
         count = part.at.stop - part.at.start if levels is None else levels.size
         return not others and len(np.unique(self.days(allowed, None)[1], axis=0)) == count
 
     def holds(self, allowed: DateRange, start: date, point: Floats) -> bool:
-        """Whether these coordinates are those of a day that may be suggested, or of the start."""
+        """Return whether these coordinates are those of a day that may be suggested, or of the start."""
         rows = self.days(allowed, start)[1]
         return bool((np.abs(rows - point) <= 1e-9).all(axis=1).any())
 
     def dated(self, point: Floats, start: date | None, allowed: DateRange) -> pd.Timestamp:
-        """The day with these coordinates, of several the nearest to the start."""
+        """Return the day with these coordinates, of several the nearest to the start."""
         days, rows = self.days(allowed, start)
         same = np.flatnonzero((np.abs(rows - point) <= 1e-9).all(axis=1))
         if not same.size:
@@ -344,7 +344,7 @@ class DateColumn(Column):
 
 
 def fitted_date(name: str, feature: Date, table: pd.DataFrame, start: int) -> DateColumn:
-    """A date with its place in the coordinates, from `start` on, and the years of the history."""
+    """Return a date with its place in the coordinates, from `start` on, and the years of the history."""
     column = feature.column or name
     shell = DateColumn(name, feature, (column,), slice(start, start), 0.0, 1.0, (), date.min, date.max)
     given = table[column].tolist()
@@ -373,7 +373,7 @@ def fitted_date(name: str, feature: Date, table: pd.DataFrame, start: int) -> Da
 
 
 def _part(name: str, part: str, feature: Date, years: range, start: int) -> Column:
-    """The column of one part: what it may be is known from the calendar, not from the history."""
+    """Return the column of one part: what it may be is known from the calendar, not from the history."""
     change = "fixed" if feature.change == "fixed" else "free"
     common: dict[str, Any] = {"change": change, "weight": feature.weight}
     place = slice(start, start + 1)
@@ -399,7 +399,7 @@ def _part(name: str, part: str, feature: Date, years: range, start: int) -> Colu
 
 
 def _known(column: NumberColumn) -> list[Any]:
-    """All values of a part that is a number, or has one for each of its names."""
+    """Return all values of a part that is a number, or has one for each of its names."""
     if isinstance(column, OrderedColumn):
         return list(column.labels)
     assert column.levels is not None
@@ -430,7 +430,7 @@ class Calendar:
         self._existing: Recent[tuple[Relations | None, Relations]] = Recent(KEPT_RANGES)
 
     def row(self, values: list[Any]) -> list[Any]:
-        """The values of a context, in the order of the user's columns, and the parts of its dates."""
+        """Return the values of a context, in the order of the user's columns, and the parts of its dates."""
         if not self.columns:
             return values
         named = dict(zip(self._order, values, strict=True))
@@ -438,14 +438,14 @@ class Calendar:
         return [*values, *(found[0] for some in parts for found in some.values())]
 
     def table(self, table: pd.DataFrame) -> pd.DataFrame:
-        """A table of contexts with the parts of its dates."""
+        """Return a table of contexts with the parts of its dates."""
         if not self.columns:
             return table
         parts = [pd.DataFrame(c.spread(table[c.columns[0]].tolist()), index=table.index) for c in self.columns]
         return pd.concat([table, *parts], axis=1)
 
     def parts_in(self, names: Collection[str]) -> set[str]:
-        """The parts of the dates among some features."""
+        """Return the parts of the dates among some features."""
         return {part.name for column in self.columns if column.name in names for part in column.parts}
 
     def related(
@@ -457,7 +457,7 @@ class Calendar:
         restricted: bool,
         coordinates: int,
     ) -> tuple[Relations | None, dict[int, DateRange]]:
-        """Relations, and that the parts of every date are those of a day that may be suggested; and these days.
+        """Return relations, and that the parts of every date are those of a day that may be suggested; and these days.
 
         Those asked for last are kept: what an engine lays out for rules serves the next question about the same.
         """
@@ -475,7 +475,7 @@ class Calendar:
     def _with_days(
         self, related: Relations | None, column: DateColumn, allowed: DateRange, start: date, coordinates: int
     ) -> Relations:
-        """Relations, and that the parts of a date are those of an allowed day."""
+        """Return relations, and that the parts of a date are those of an allowed day."""
         outside = None if allowed[0] <= start <= allowed[1] else start
         # What the key names by its identity is kept beside, so that nothing else can take that.
         key = column.name, allowed, outside, id(related)

@@ -32,7 +32,7 @@ MANY_CATEGORIES = 50
 
 
 def inferred(name: str, values: pd.Series, missing: bool = False, steps: bool = True) -> Feature:
-    """The kind of feature that a column's dtype suggests; numbers may be `missing`, where that is allowed.
+    """Return the kind of feature that a column's dtype suggests; numbers may be `missing`, where that is allowed.
 
     An ordered dtype goes in `steps`, unless whoever sees it knows its names only.
     """
@@ -109,7 +109,7 @@ SPANNED = 0.5
 
 
 def suggested_cycles(columns: Mapping[str, Column], table: pd.DataFrame) -> dict[str, Cyclic]:
-    """Numbers whose name and range are those of an hour, a month, a direction.
+    """Return numbers whose name and range are those of an hour, a month, a direction.
 
     Examples
     --------
@@ -201,7 +201,7 @@ def _orders(columns: Mapping[str, Column], table: pd.DataFrame) -> list[str]:
 
 
 def _codes(columns: Mapping[str, Column], table: pd.DataFrame) -> dict[str, Codes]:
-    """Features of few values, none of them missing, as numbers from 0."""
+    """Return features of few values, none of them missing, as numbers from 0."""
     codes: dict[str, Codes] = {}
     for name, column in columns.items():
         few = isinstance(column, CategoryColumn) or bool(column.choices)
@@ -211,7 +211,7 @@ def _codes(columns: Mapping[str, Column], table: pd.DataFrame) -> dict[str, Code
 
 
 def _dependencies(codes: Mapping[str, Codes]) -> list[tuple[str, str]]:
-    """Which feature follows from which."""
+    """Return which feature follows from which."""
     found = []
     for by, of in permutations(codes, 2):
         first, second = codes[by], codes[of]
@@ -224,7 +224,7 @@ def _dependencies(codes: Mapping[str, Codes]) -> list[tuple[str, str]]:
 
 
 def _joint_dependencies(codes: Mapping[str, Codes], follows: Sequence[tuple[str, str]]) -> list[str]:
-    """Features that follow from two others together, and from neither of them nor any other feature alone."""
+    """Return features that follow from two others together, and from neither of them nor any other feature alone."""
     settled = {of for _, of in follows}
     names = [name for name in codes if name not in settled]
     if len(names) < 3:
@@ -253,13 +253,13 @@ def _joint_dependencies(codes: Mapping[str, Codes], follows: Sequence[tuple[str,
 
 
 def _joined(first: Codes, second: Codes) -> Codes:
-    """Two features as one, whose values are the pairs that occur."""
+    """Return two features as one, whose values are the pairs that occur."""
     pairs: Codes = np.unique(first * (int(second.max()) + 1) + second, return_inverse=True)[1]
     return pairs
 
 
 def _determined(by: Codes, others: Codes) -> NDArray[np.bool_]:
-    """Which columns have one value for every value of `by`."""
+    """Return which columns have one value for every value of `by`."""
     where = np.unique(by, return_index=True)[1]
     same: NDArray[np.bool_] = (others[where[by]] == others).all(axis=0)
     return same
@@ -270,7 +270,7 @@ def _follows(by: Codes, of: Codes) -> bool:
 
 
 def _chance(by: Codes, of: Codes) -> float:
-    """How likely it is that a feature follows from another by chance, if one says nothing of the other."""
+    """Return how likely it is that a feature follows from another by chance, if one says nothing of the other."""
     shares = np.bincount(of) / len(of)
     alike = (shares[None, :] ** np.bincount(by)[:, None]).sum(axis=1)
     return float(np.exp(np.log(alike).sum()))
@@ -307,6 +307,6 @@ def _log_chance(sizes: NDArray[np.int64], some: int) -> float:
 
 
 def _quoted(name: str) -> str:
-    """A name as a relation takes it."""
+    """Return a name as a relation takes it."""
     plain = name.replace("_", "a").isalnum() and not name[0].isdigit()
     return name if plain else f"`{name}`"

@@ -33,7 +33,7 @@ LATER = {"later": True}
 
 
 def fraction_of(step: Any) -> Fraction | None:
-    """The step as the fraction that was meant; None where it is no positive number of at most 15 digits.
+    """Return the step as the fraction that was meant; None where it is no positive number of at most 15 digits.
 
     Examples
     --------

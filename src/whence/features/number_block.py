@@ -120,7 +120,7 @@ class Numbers:
         return lower, upper, levels
 
     def filling(self, name: str, limits: Mapping[str, Any]) -> tuple[float, float, Floats | None]:
-        """Where a missing number may be filled in: between which ends, and at which levels.
+        """Return where a missing number may be filled in: between which ends, and at which levels.
 
         An InputError where the bounds leave nothing of its range.
         """
@@ -147,7 +147,7 @@ class Numbers:
         return (lower, upper, None) if levels is None else (float(levels[0]), float(levels[-1]), levels)
 
     def _whole(self, i: int) -> Floats:
-        """Coordinates of all steps of a discrete feature."""
+        """Return coordinates of all steps of a discrete feature."""
         column = self.columns[i]
         self._check_listed(i, None, column.steps)
         return np.unique(
@@ -200,7 +200,7 @@ class Numbers:
         return below, above, left
 
     def ends(self, lower: Floats, upper: Floats, initial: Floats, limits: Mapping[str, Any]) -> tuple[Floats, Floats]:
-        """The values that were given for the ends `lower` and `upper` of every number, in the user's units.
+        """Return the values that were given for the ends `lower` and `upper` of every number, in the user's units.
 
         They come from the history, the initial context, the schema or the call: scaled and back they might be off by a
         last digit. Infinite where an end is none of these.
@@ -215,7 +215,7 @@ class Numbers:
         return least, most
 
     def _limits(self, limits: Mapping[str, Any], restricted: bool) -> tuple[Floats, Floats]:
-        """The schema's and the call's bounds, as coordinates."""
+        """Return the schema's and the call's bounds, as coordinates."""
         if not restricted:
             return np.full(self.at.size, -np.inf), np.full(self.at.size, np.inf)
         floor, ceiling = self._floor.copy(), self._ceiling.copy()
@@ -228,13 +228,13 @@ class Numbers:
 
 
 def _limit(column: NumberColumn, name: str) -> float:
-    """The end called `name` that the schema declares for a feature, NaN where there is none."""
+    """Return the end called `name` that the schema declares for a feature, NaN where there is none."""
     declared = getattr(column.feature, name) if isinstance(column.feature, Continuous) else None
     return np.nan if declared is None else float(declared)
 
 
 def _least(column: NumberColumn) -> float | None:
-    """The least change of a feature that counts."""
+    """Return the least change of a feature that counts."""
     return column.feature.least_change if isinstance(column.feature, NumberFeature) else None
 
 

@@ -62,23 +62,23 @@ class Lattice:
     useful: Floats | None = None
 
     def values(self, multiples: Floats) -> Floats:
-        """So many steps, in the user's units."""
+        """Return so many steps, in the user's units."""
         return multiples * float(self.step.numerator) / float(self.step.denominator)
 
     def coordinates(self, multiples: Floats) -> Floats:
-        """So many steps, in coordinates."""
+        """Return so many steps, in coordinates."""
         return (self.values(multiples) - self.offset) / self.scale
 
     def nearest(self, raw: float) -> float:
-        """The multiple nearest to a value, in the user's units."""
+        """Return the multiple nearest to a value, in the user's units."""
         return float(self.values(np.round(raw / float(self.step))))
 
     def is_exact(self, *raw: float) -> bool:
-        """Whether the steps up to these values can be told apart by floats."""
+        """Return whether the steps up to these values can be told apart by floats."""
         return all(abs(v) / float(self.step) * self.step.numerator < WHOLE for v in raw if np.isfinite(v))
 
     def count(self, lower: float, upper: float) -> int:
-        """About how many multiples lie between two coordinates."""
+        """Return about how many multiples lie between two coordinates."""
         return int(max(0.0, min((upper - lower) * self.scale / float(self.step) + 1.0, 1e18)))
 
     def between(self, lower: float, upper: float) -> Floats:
@@ -96,7 +96,7 @@ class Lattice:
         return points[(points >= lower) & (points <= upper)]
 
     def cut_at(self, cuts: NDArray[np.floating], units: bool, single: bool = True) -> Lattice:
-        """This lattice for a forest with these thresholds, in the user's units or in coordinates."""
+        """Return this lattice for a forest with these thresholds, in the user's units or in coordinates."""
         raw = np.asarray(cuts, dtype=np.float64) * (1.0 if units else self.scale) + (0.0 if units else self.offset)
         # No cut lies farther away; float32 may move it a little.
         reach = min(float(np.abs(raw).max(initial=0.0)) / float(self.step) * 1.001 + LISTED, 2.0**52)
@@ -191,7 +191,7 @@ class NumberColumn(Column):
         return [restored(v, self.type) for v in self.levels]
 
     def is_level(self, value: float) -> bool:
-        """Whether the feature may have `value`, as far as its kind goes."""
+        """Return whether the feature may have `value`, as far as its kind goes."""
         if self.step is not None:
             return bool((value - self.low) % self.step == 0)
         return self.levels is None or bool((self.levels == value).any())
@@ -213,7 +213,7 @@ class NumberColumn(Column):
         return replace(self, levels=low + step * found)
 
     def within(self, lower: float, upper: float) -> Floats:
-        """Coordinates of the first and the last step between two coordinates."""
+        """Return coordinates of the first and the last step between two coordinates."""
         step = float(self.step or 1)
         near = np.array([np.ceil(lower * self.scale / step), np.floor(upper * self.scale / step)])
         k = np.clip(np.add.outer(near, [-1.0, 0.0, 1.0]), 0.0, float(self.steps))
@@ -240,7 +240,7 @@ class NumberColumn(Column):
         return {self.name: restored(self._unscaled(float(point[0]), float(low[0]), float(high[0])), self.type)}
 
     def _unscaled(self, coordinate: float, low: float, high: float) -> float:
-        """The shortest raw value that maps back to a coordinate, without leaving [low, high]."""
+        """Return the shortest raw value that maps back to a coordinate, without leaving [low, high]."""
         raw = self.offset + coordinate * self.scale
         if self.lattice is not None:
             return self.lattice.nearest(raw)
@@ -272,16 +272,16 @@ class NumberColumn(Column):
         return raw
 
     def clipped(self, value: float, least: float, most: float) -> Any:
-        """`value`, or the end that it lies beyond by a rounding error; a larger error is not hidden here."""
+        """Return `value`, or the end that it lies beyond by a rounding error; a larger error is not hidden here."""
         end = float(min(max(value, least), most))
         return restored(end, self.type) if abs(value - end) <= ROUNDING * max(self.scale, abs(end)) else value
 
     def first_from(self, coordinate: float) -> float:
-        """The least raw value whose coordinate is at least `coordinate`."""
+        """Return the least raw value whose coordinate is at least `coordinate`."""
         return self._beyond(coordinate, np.inf)
 
     def last_upto(self, coordinate: float) -> float:
-        """The largest raw value whose coordinate is at most `coordinate`."""
+        """Return the largest raw value whose coordinate is at most `coordinate`."""
         return self._beyond(coordinate, -np.inf)
 
     def _beyond(self, coordinate: float, way: float) -> float:
@@ -299,12 +299,12 @@ class NumberColumn(Column):
         return row[self.name]
 
     def coordinate(self, raw: float) -> float:
-        """The coordinate of a raw value."""
+        """Return the coordinate of a raw value."""
         return (raw - self.offset) / self.scale
 
 
 def fitted_column(name: str, feature: Feature, table: pd.DataFrame, start: int, missing: bool = False) -> Column:
-    """The feature with its place in the coordinates, from `start` on, and its training range.
+    """Return the feature with its place in the coordinates, from `start` on, and its training range.
 
     Numbers may be `missing`, where that is allowed; categories may not.
     """
@@ -344,7 +344,7 @@ def fitted_column(name: str, feature: Feature, table: pd.DataFrame, start: int, 
 
 
 def _lattice(name: str, feature: Continuous, low: float, high: float, offset: float, scale: float) -> Lattice:
-    """The multiples of a column's step."""
+    """Return the multiples of a column's step."""
     step = fraction_of(feature.step)
     assert step is not None
     lattice = Lattice(step, offset, scale)
@@ -359,7 +359,7 @@ def _lattice(name: str, feature: Continuous, low: float, high: float, offset: fl
 
 
 def _steps(name: str, raw: Floats, step: int) -> Floats:
-    """The levels of a column that goes in whole steps from its lowest value."""
+    """Return the levels of a column that goes in whole steps from its lowest value."""
     low = float(raw.min())
     wrong = raw[(raw != np.round(raw)) | ((raw - low) % step != 0)]
     if wrong.size:
@@ -396,7 +396,7 @@ def _fitted_category(name: str, feature: Categorical, table: pd.DataFrame, start
 
 
 def sorted_categories(name: str, values: pd.Series) -> tuple[Hashable, ...]:
-    """The different values of a column: in the order that its dtype gives them, or sorted."""
+    """Return the different values of a column: in the order that its dtype gives them, or sorted."""
     if isinstance(values.dtype, pd.CategoricalDtype):
         return tuple(values.dtype.categories)
     try:
@@ -421,7 +421,7 @@ def _type_of(values: pd.Series) -> NumberType:
 
 
 def interval(name: str, limit: Any) -> tuple[float, float]:
-    """The bounds that a call gives for a number, infinite where an end is None."""
+    """Return the bounds that a call gives for a number, infinite where an end is None."""
     try:
         low, high = limit
         first, last = -np.inf if low is None else float(low), np.inf if high is None else float(high)

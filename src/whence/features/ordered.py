@@ -68,11 +68,11 @@ class OrderedColumn(NumberColumn):
         return list(self.labels[int(self.low) : int(self.high) + 1])
 
     def position(self, said: Any) -> int | None:
-        """The number of a level, given as it is or as it is written; None where there is none of that name."""
+        """Return the number of a level, given as it is or as it is written; None where there is none of that name."""
         return next((i for i, label in enumerate(self.labels) if label == said or str(label) == str(said)), None)
 
     def wanted(self, limit: Any) -> Floats:
-        """The numbers of the levels that the bounds of a call name."""
+        """Return the numbers of the levels that the bounds of a call name."""
         named = [limit] if isinstance(limit, str) or not np.iterable(limit) else list(limit)
         unknown = [level for level in named if level not in self._position]
         if unknown:
@@ -96,7 +96,7 @@ class OrderedColumn(NumberColumn):
 
 
 def fitted_order(name: str, feature: Ordered, table: pd.DataFrame, start: int) -> OrderedColumn:
-    """An ordered category with its place in the coordinates, from `start` on."""
+    """Return an ordered category with its place in the coordinates, from `start` on."""
     dtype = table[name].dtype
     if feature.categories is None:
         if not isinstance(dtype, pd.CategoricalDtype) or not dtype.ordered:

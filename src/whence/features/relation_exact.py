@@ -63,7 +63,7 @@ class Statement:
         return _holds(self.parsed, values, _typed if typed else _surely)
 
     def comparisons(self) -> Iterator[Compared]:
-        """All comparisons of numbers that it is made of."""
+        """Yield all comparisons of numbers that it is made of."""
         waiting: list[Parsed] = [self.parsed]
         while waiting:
             part = waiting.pop()
@@ -76,18 +76,18 @@ class Statement:
 
 
 def implied(first: Parsed, second: Parsed) -> Parsed:
-    """If the first, then the second."""
+    """Say that the second holds if the first does."""
     return Two("=>", first, second)
 
 
 def within_range(name: str, low: float, high: float) -> Parsed:
-    """A number lies between two others."""
+    """Say that a number lies between two others."""
     own = Sum(((name, 1.0),), 0.0)
     return Two("and", Compared(Sum((), low), "<=", own), Compared(own, "<=", Sum((), high)))
 
 
 def same_value(said: Any, value: Any) -> bool:
-    """Whether a value is the one that is written so.
+    """Return whether a value is the one that is written so.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def _holds(parsed: Parsed, values: Values, judge: Callable[[Compared, Values], b
 
 
 def _surely(compared: Compared, values: Values) -> bool:
-    """By the numbers as they are stored, with room for the rounding of a sum in any order.
+    """Judge by the numbers as they are stored, with room for the rounding of a sum in any order.
 
     A comparison of numbers as they are, or of one sum each, needs none: rounding keeps their order.
     """
@@ -142,13 +142,13 @@ def _surely(compared: Compared, values: Values) -> bool:
 
 
 def _typed(compared: Compared, values: Values) -> bool:
-    """By the decimals that the numbers are written as."""
+    """Judge by the decimals that the numbers are written as."""
     left, right = (_exact(side, values, _decimal) for side in (compared.left, compared.right))
     return bool(COMPARE[compared.sign](left, right))
 
 
 def _bare(side: Sum, values: Values) -> float | None:
-    """A number as it is, where nothing is to be computed."""
+    """Return a number as it is, where nothing is to be computed."""
     if not side.terms:
         return side.constant
     ((name, factor), *more) = side.terms
@@ -172,7 +172,7 @@ def _float(side: Sum, values: Values) -> float:
 
 
 def _room(compared: Compared, values: Values) -> Fraction:
-    """What rounding may add up to on both sides; nothing where each side is rounded once at most."""
+    """Return what rounding may add up to on both sides; nothing where each side is rounded once at most."""
     room = Fraction(0)
     for side in (compared.left, compared.right):
         operations = sum(abs(factor) != 1.0 for _, factor in side.terms)
@@ -211,7 +211,7 @@ class Movable:
 def kept_exactly(
     statements: Sequence[Statement], values: Values, movable: Sequence[Movable]
 ) -> dict[str, float] | None:
-    """The numbers to change, with their new values, so that all statements hold to the last digit.
+    """Return the numbers to change, with their new values, so that all statements hold to the last digit.
 
     Empty where they do already, None where no way is found.
 
@@ -262,7 +262,7 @@ def _accepted(statement: Statement, values: Values, movable: Mapping[str, Movabl
 
 
 def _candidates(statement: Statement, values: Values, movable: Mapping[str, Movable]) -> Iterator[tuple[str, float]]:
-    """Numbers of a statement, each with a value just on either side of where one of its comparisons turns."""
+    """Yield numbers of a statement, each with a value just on either side of where one of its comparisons turns."""
     for compared in statement.comparisons():
         room = _room(compared, values)
         factors: dict[str, Fraction] = {}
@@ -280,7 +280,7 @@ def _candidates(statement: Statement, values: Values, movable: Mapping[str, Mova
 
 
 def _beside(turn: Fraction, room: Fraction) -> Iterator[float]:
-    """The number itself where it is one, and those next to it on either side, with so much room to it."""
+    """Yield the number itself where it is one, and those next to it on either side, with so much room to it."""
     middle = float(turn)
     if Fraction(middle) == turn and room == 0:
         yield middle

@@ -74,7 +74,7 @@ Parsed = Compared | InList | On | Negated | Two
 
 
 def parse(text: str, names: Sequence[str]) -> Parsed:
-    """A relation between the features called `names`.
+    """Return a relation between the features called `names`.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def parse(text: str, names: Sequence[str]) -> Parsed:
 
 
 def _tokens(text: str, names: Sequence[str]) -> list[Token]:
-    """Names of features come before all else, the longest first, so that they may hold spaces."""
+    """Return names of features come before all else, the longest first, so that they may hold spaces."""
     known = sorted(names, key=len, reverse=True)
     found: list[Token] = []
     at = 0
@@ -124,7 +124,7 @@ def _tokens(text: str, names: Sequence[str]) -> list[Token]:
 
 
 def _goes_on(text: str, at: int, name: str) -> bool:
-    """Whether a word goes on behind a name, or began before it."""
+    """Return whether a word goes on behind a name, or began before it."""
     end = at + len(name)
     after = end < len(text) and (text[end].isalnum() or text[end] == "_") and (name[-1].isalnum() or name[-1] == "_")
     before = at > 0 and (text[at - 1].isalnum() or text[at - 1] == "_") and (name[0].isalnum() or name[0] == "_")
@@ -187,14 +187,14 @@ class _Reader:
         return self._comparison()
 
     def _sums(self) -> bool:
-        """Whether the name at the front begins a comparison of numbers."""
+        """Return whether the name at the front begins a comparison of numbers."""
         if len(self.tokens) < 2 or self.tokens[1][0] != "sign" or self.tokens[1][1] in (")", ",", "=>", "<=>"):
             return False
         equal = self.tokens[1][1] in ("==", "=", "!=")
         return not (equal and len(self.tokens) > 2 and self.tokens[2][0] in ("word", "text"))
 
     def _about(self, name: str) -> Parsed:
-        """What is said of one feature: in a list, equal to a word, or on."""
+        """Return what is said of one feature: in a list, equal to a word, or on."""
         if self._at("in"):
             self._next()
             self._expect("(")
@@ -217,7 +217,7 @@ class _Reader:
         return On(name)
 
     def _value(self) -> str:
-        """A value: words up to the next comma, bracket or joining word."""
+        """Return a value: words up to the next comma, bracket or joining word."""
         kind, said = self._next()
         if kind == "sign" and said == "-" and self.tokens and self.tokens[0][0] == "number":
             return "-" + self._next()[1]

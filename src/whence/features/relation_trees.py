@@ -67,13 +67,13 @@ class RelationTree:
 
     @classmethod
     def of(cls, nodes: Sequence[tuple[int, float, int, int]], broken: Sequence[bool], text: str = "") -> RelationTree:
-        """From a coordinate, a threshold and two children of every node."""
+        """Make a tree of a coordinate, a threshold and two children of every node."""
         coordinate, threshold, left, right = zip(*nodes, strict=True)
         ints = [np.array(part, dtype=np.int64) for part in (coordinate, left, right)]
         return cls(ints[0], np.array(threshold, dtype=np.float64), ints[1], ints[2], np.array(broken, dtype=bool), text)
 
     def leaves(self, points: Floats) -> Ints:
-        """The leaf of every point."""
+        """Return the leaf of every point."""
         at = np.zeros(len(points), dtype=np.int64)
         rows = np.arange(len(points))
         while (inner := self.coordinate[at] >= 0).any():
@@ -88,7 +88,7 @@ class RelationTree:
         return kept
 
     def always_kept(self, lower: Floats, upper: Floats) -> bool:
-        """Whether the relation holds in all of a box."""
+        """Return whether the relation holds in all of a box."""
         waiting = [0]
         while waiting:
             node = waiting.pop()
@@ -104,7 +104,7 @@ class RelationTree:
         return True
 
     def nearly_keeps(self, point: Floats) -> bool:
-        """Whether the relation holds at a point, or at one that differs by no more than rounding costs."""
+        """Return whether the relation holds at a point, or at one that differs by no more than rounding costs."""
         slack = SLACK * np.maximum(1.0, np.abs(point))
         waiting = [0]
         while waiting:
@@ -141,17 +141,17 @@ class Relations:
         return bool(self.trees) or bool((np.count_nonzero(self.rows, axis=1) == 2).any())
 
     def always_kept(self, lower: Floats, upper: Floats) -> bool:
-        """Whether all relations hold in all of a box, so that nobody need look at them."""
+        """Return whether all relations hold in all of a box, so that nobody need look at them."""
         if len(self.rows) and (np.maximum(self.rows * lower, self.rows * upper).sum(axis=1) > self.limits).any():
             return False
         return all(tree.always_kept(lower, upper) for tree in self.trees)
 
     def keeps_rows(self, point: Floats) -> bool:
-        """Whether all rows hold at a point, up to rounding."""
+        """Return whether all rows hold at a point, up to rounding."""
         return bool((self.rows @ point <= self.limits + ROUNDING).all())
 
     def thresholds(self, coordinate: int) -> Floats:
-        """What the trees compare a coordinate with, ascending."""
+        """Return what the trees compare a coordinate with, ascending."""
         found = [tree.threshold[tree.coordinate == coordinate] for tree in self.trees]
         return np.unique(np.concatenate(found)) if found else np.empty(0)
 
@@ -167,7 +167,7 @@ class Relations:
         return found | self.row_coordinates
 
     def joined(self, other: Relations | None) -> Relations:
-        """These relations and others."""
+        """Return these relations and others."""
         if not other:
             return self
         if not self:
@@ -187,7 +187,7 @@ class Relations:
         return ", ".join(map(repr, every[:3])) + (", …" if len(every) > 3 else "")
 
     def broken(self, point: Floats) -> list[str]:
-        """The relations, as they were written, that do not hold at a point, whatever rounding costs."""
+        """Return the relations, as they were written, that do not hold at a point, whatever rounding costs."""
         found = [tree.text for tree in self.trees if not tree.nearly_keeps(point)]
         for row, limit, text in zip(self.rows, self.limits, self.texts, strict=True):
             size = max(1.0, float(np.abs(row * point).sum()))
@@ -196,7 +196,7 @@ class Relations:
         return list(dict.fromkeys(found))
 
     def keeps(self, point: Floats) -> bool:
-        """Whether all relations hold at a point."""
+        """Return whether all relations hold at a point."""
         return not self.broken(point)
 
 
@@ -242,7 +242,7 @@ class _TableGrower:
         self.broken: list[bool] = []
 
     def grow(self, left: np.ndarray, depth: int) -> int:
-        """The tree over the rows that are `left`, from a group on; the number of its root."""
+        """Return the tree over the rows that are `left`, from a group on; the number of its root."""
         if depth == len(self.order):
             return self._leaf(False)
         group = self.order[depth]
@@ -294,7 +294,7 @@ class _TableGrower:
     def _halved(
         self, runs: list[tuple[float, float, np.ndarray]], column: int, depth: int, low: float, high: float, gap: float
     ) -> int:
-        """The tree over runs of values between two ends that were asked about already."""
+        """Return the tree over runs of values between two ends that were asked about already."""
         if len(runs) > 1:
             half = len(runs) // 2
             between = runs[half - 1][1] + gap
@@ -387,7 +387,7 @@ Formula = Within | Among | Opposite | Joined
 
 
 def conjuncts(formula: Formula) -> Iterator[Formula]:
-    """The statements that all have to hold, one by one.
+    """Yield the statements that all have to hold, one by one.
 
     Examples
     --------
@@ -416,7 +416,7 @@ def _inward(formula: Formula) -> Formula:
 
 
 def tree_of(formula: Formula, text: str) -> RelationTree:
-    """The tree of questions that tells whether a formula holds.
+    """Return the tree of questions that tells whether a formula holds.
 
     Examples
     --------
@@ -440,7 +440,7 @@ class _FormulaGrower:
         self.broken: list[bool] = []
 
     def grow(self, formula: Formula, known: Known) -> int:
-        """A node for what is left of `formula`; `known` are the ranges of coordinates on the way here."""
+        """Return a node for what is left of `formula`; `known` are the ranges of coordinates on the way here."""
         here = len(self.nodes)
         if here > MOST_NODES:
             raise OverflowError

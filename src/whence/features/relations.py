@@ -73,7 +73,7 @@ class Derived(Feature):
 def derived_pairs(
     name: str, feature: Derived, columns: Mapping[str, Column], values: Callable[[str], pd.Series]
 ) -> list[tuple[Any, Any]]:
-    """Every value of the feature that `name` follows from, and the value of `name` that belongs to it.
+    """Return every value of the feature that `name` follows from, and the value of `name` that belongs to it.
 
     `values` gives the history of a feature.
     """
@@ -110,7 +110,7 @@ def _value(name: str, feature: Derived, value: Hashable) -> Any:
 
 
 def _shown(name: str, source: str, values: Callable[[str], pd.Series]) -> list[tuple[Any, Any]]:
-    """What the history shows."""
+    """Return what the history shows."""
     given, follows = values(source).tolist(), values(name).tolist()
     found: dict[Any, Any] = {}
     for value, other in zip(given, follows, strict=True):
@@ -140,7 +140,7 @@ class Observed:
 
 
 def observed(by: str | Sequence[str], of: str) -> Observed:
-    """The relation that the history shows: for every value of `by`, only what was seen of `of` together with it.
+    """Return the relation that the history shows: for every value of `by`, only what was seen of `of` together with it.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def observed(by: str | Sequence[str], of: str) -> Observed:
 
 
 def relation_texts(relations: Any) -> tuple[str, ...]:
-    """Relations as texts; whatever is none is refused."""
+    """Return relations as texts; whatever is none is refused."""
     found = (relations,) if isinstance(relations, str | Observed) else listed(relations)
     if found is None or isinstance(relations, Mapping):
         raise _refused(relations)
@@ -189,7 +189,7 @@ def bound_relations(
     coordinates: int,
     derived: Mapping[str, Derived] | None = None,
 ) -> Relations:
-    """Relations between the features of a fitted schema, as an engine sees them; `table` is the history."""
+    """Return relations between the features of a fitted schema, as an engine sees them; `table` is the history."""
     binder = _Binder(columns, table, coordinates)
     for name, feature in (derived or {}).items():
         binder.add_derived(name, feature)
@@ -258,7 +258,7 @@ class _Binder:
             self.statements.append(Statement(told, text))
 
     def _names(self, inside: str) -> list[str]:
-        """The features of observed(...), whose names may hold commas."""
+        """Return the features of observed(...), whose names may hold commas."""
         found = _split(inside.split(","), self.columns)
         if found is None or len(found) < 2:
             raise NotUnderstood(f"name two of the features {', '.join(map(repr, self.columns))}, or more")
@@ -347,7 +347,7 @@ class _Binder:
         return asked[sign]
 
     def _equal(self, name: str, said: Any) -> Formula:
-        """A feature has a value, given as it is or as it is written."""
+        """Say that a feature has a value, given as it is or as it is written."""
         column = self.columns[name]
         if isinstance(column, CategoryColumn):
             for i, level in enumerate(column.categories):
@@ -402,7 +402,7 @@ class _Binder:
         return found
 
     def _values(self, name: str) -> pd.Series:
-        """The values of a feature in the history, a category by its name."""
+        """Return the values of a feature in the history, a category by its name."""
         column = self.columns[name]
         if name in self.table.columns and len(column.columns) == 1:
             return self.table[name]
@@ -411,7 +411,7 @@ class _Binder:
 
 
 def _split(pieces: Sequence[str], known: Container[str]) -> list[str] | None:
-    """What was split at commas as names that are known; None where it is something else."""
+    """Return what was split at commas as names that are known; None where it is something else."""
     if not pieces:
         return []
     for size in range(1, len(pieces) + 1):
@@ -423,7 +423,7 @@ def _split(pieces: Sequence[str], known: Container[str]) -> list[str] | None:
 
 
 def _within(column: Column, low: float, high: float) -> Within:
-    """A number lies in an interval of coordinates; if it has levels, the ends keep clear of them."""
+    """Say that a number lies in an interval of coordinates; if it has levels, the ends keep clear of them."""
     room = 0.0
     levels = column.levels if isinstance(column, NumberColumn) else None
     if levels is not None and float(np.diff(levels).min(initial=np.inf)) / column.scale > 4 * CLEAR:
@@ -443,7 +443,7 @@ def _difference(compared: Compared) -> tuple[dict[str, float], float]:
 
 
 def _any(formulas: Sequence[Formula]) -> Formula:
-    """At least one of them holds."""
+    """Say that at least one of them holds."""
     among = [one for one in formulas if isinstance(one, Among)]
     if len(among) == len(formulas):
         return Among(tuple(dict.fromkeys(j for one in among for j in one.coordinates)))

@@ -75,7 +75,7 @@ class Schema(Coordinates):
 
     @classmethod
     def infer(cls, X: Any, **overrides: Feature) -> Schema:
-        """Schema of a table, from its dtypes.
+        """Return the schema of a table, from its dtypes.
 
         Bools, and integers 0 and 1, are on or off; strings and categories are categories, ordered where the dtype is.
         Integers stay whole: with at most 20 different values an explanation keeps to these, with more it may suggest
@@ -96,7 +96,7 @@ class Schema(Coordinates):
     # ---- fitting -----------------------------------------------------------------------------
 
     def fit(self, X: Any, missing: bool = False, steps: bool = True) -> Schema:
-        """A copy of this schema that knows every feature of `X` and its training range.
+        """Return a copy of this schema that knows every feature of `X` and its training range.
 
         With `missing`, numbers may be missing (NaN), in `X` and in contexts. Without `steps`, a column of an ordered
         dtype is a category like any other: what a model sees that knows its names only.
@@ -124,7 +124,7 @@ class Schema(Coordinates):
         return fitted
 
     def related(self, relations: Any, X: Any) -> Relations | None:
-        """The schema's relations and further ones, given the history `X` that it was fitted to.
+        """Return the schema's relations and further ones, given the history `X` that it was fitted to.
 
         Those asked for last are kept: what an engine lays out for relations serves the next question about the same.
         """
@@ -141,7 +141,7 @@ class Schema(Coordinates):
         return self._further.get(texts, made)
 
     def broken(self, context: Any) -> list[str]:
-        """The schema's relations, as they were written, that a context breaks."""
+        """Return the schema's relations, as they were written, that a context breaks."""
         point = self.encode_row(self.row(context))
         return [] if self._relations is None else self._relations.broken(point)
 
@@ -156,7 +156,7 @@ class Schema(Coordinates):
         return [text for text in found if text not in self.relations and text not in follows]
 
     def suggestions(self, X: Any) -> dict[str, Cyclic]:
-        """Features of the history `X` that look as if they went round, and how they would be declared.
+        """Return features of the history `X` that look as if they went round, and how they would be declared.
 
         None of them is taken for that unasked.
         """
@@ -194,33 +194,33 @@ class Schema(Coordinates):
         return owner
 
     def units(self) -> dict[str, str]:
-        """The units of the features that have one."""
+        """Return the units of the features that have one."""
         return {name: unit for name in self._columns if (unit := self.unit(name))}
 
     def kinds(self) -> dict[str, str]:
-        """How the values of every feature are read: continuous, discrete, categorical, binary or date.
+        """Return how the values of every feature are read: continuous, discrete, categorical, binary or date.
 
         Ordered ones are categories; cyclic ones are continuous or, where they are whole, discrete.
         """
         return {name: _word(column) for name, column in self._columns.items()}
 
     def unit(self, name: str) -> str:
-        """Unit of a feature, or an empty string."""
+        """Return the unit of a feature, or an empty string."""
         return str(getattr(self._column(name).feature, "unit", ""))
 
     def kind(self, name: str) -> Feature:
-        """The feature called `name`, as declared or inferred."""
+        """Return the feature called `name`, as declared or inferred."""
         return self._column(name).feature
 
     def levels(self, name: str) -> list[Any]:
-        """The values an explanation may choose from: categories, discrete values, or off and on.
+        """Return the values an explanation may choose from: categories, discrete values, or off and on.
 
         Empty for a continuous number, and for whole numbers of a wide range, of which there are too many to list.
         """
         return self._column(name).choices
 
     def categories(self, name: str) -> list[Any]:
-        """All categories of a category, one per coordinate, also those that the history does not hold."""
+        """Return all levels of a category, one per coordinate, also those that the history does not hold."""
         column = self._column(name)
         if isinstance(column, OrderedColumn):
             return list(column.labels)
@@ -232,13 +232,13 @@ class Schema(Coordinates):
         return column.listed() if isinstance(column, DateColumn) else []
 
     def parts_of(self, name: str, day: Any) -> dict[str, Any]:
-        """The parts of a day that a model sees of the date `name`."""
+        """Return the parts of a day that a model sees of the date `name`."""
         column = self._column(name)
         assert isinstance(column, DateColumn)
         return {part: found[0] for part, found in parts_of(column.feature, [column.day(day)]).items()}
 
     def is_level(self, name: str, value: float) -> bool:
-        """Whether a number is one of those that the feature may take, as far as its kind goes."""
+        """Return whether a number is one of those that the feature may take, as far as its kind goes."""
         column = self._column(name)
         return not isinstance(column, NumberColumn) or column.is_level(float(value))
 
@@ -259,16 +259,16 @@ class Schema(Coordinates):
         return [c.name for c in self._calendar.columns]
 
     def dates(self, name: str) -> tuple[date, date] | None:
-        """The first and the last day that an explanation may suggest for a date; None for any other feature."""
+        """Return the first and the last day that an explanation may suggest for a date; None for any other feature."""
         column = self._column(name)
         return (column.first, column.last) if isinstance(column, DateColumn) else None
 
     def stepped(self) -> list[str]:
-        """Features that go in steps."""
+        """Return features that go in steps."""
         return [c.name for c in self._numbers.columns if c.step is not None or c.lattice is not None]
 
     def cut_at(self, cuts: Mapping[str, NDArray[np.floating]], units: bool, single: bool = True) -> Schema:
-        """This schema for a forest that splits features at these thresholds, in the user's units or in coordinates.
+        """Return this schema for a forest that splits features at these thresholds, in its units or in coordinates.
 
         Of the whole numbers of a wide range only those beside a threshold can be nearest: no other is looked at.
         `single` says whether the forest compares float32.
@@ -285,7 +285,7 @@ class Schema(Coordinates):
         return cut
 
     def training_range(self, name: str) -> tuple[float, float]:
-        """Smallest and largest training value of a numeric feature."""
+        """Return the smallest and largest training value of a numeric feature."""
         column = self._column(name)
         if not isinstance(column, NumberColumn) or isinstance(column, OrderedColumn):
             raise InputError(f"The feature {name!r} must be a number to have a training range. Got a category instead.")
@@ -302,7 +302,7 @@ class Schema(Coordinates):
         relations: Relations | None = None,
         filled: Collection[str] = (),
     ) -> Space:
-        """Where an explanation of a decision in `context`, as given by :meth:`row`, may lie.
+        """Return where an explanation of a decision in `context`, as given by :meth:`row`, may lie.
 
         Features in `fixed` stay as they are, those in `bounds` keep to (low, high) or to some categories. Without
         `restricted`, every restriction of the user is left out: fixed, monotone and bounded features. Relations always
@@ -357,7 +357,7 @@ class Schema(Coordinates):
     def restrictions_in_the_way(
         self, context: pd.Series, point: Floats, fixed: Collection[str] = (), bounds: Mapping[str, Any] | None = None
     ) -> list[str]:
-        """Features whose restrictions rule out the context at `point`."""
+        """Return features whose restrictions rule out the context at `point`."""
         space = self.space(context, fixed, bounds)
         blocked = ~space.allows(point)
         for j in self._calendar.beyond(space.days, context, point):
@@ -366,7 +366,7 @@ class Schema(Coordinates):
 
 
 def _word(column: Column) -> str:
-    """How the values of a feature are read."""
+    """Return how the values of a feature are read."""
     if isinstance(column, DateColumn):
         return "date"
     if isinstance(column, OrderedColumn):

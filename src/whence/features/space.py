@@ -108,21 +108,21 @@ class Space:
         return numbers
 
     def distance(self, point: Floats) -> float:
-        """Weighted L1 distance of `point` from the start, and what is paid for filling in."""
+        """Return the weighted L1 distance of `point` from the start, and what is paid for filling in."""
         fee = 0.0 if self.fee is None else float(self.fee.sum())
         if not self.circles:
             return float(np.abs(point - self.start) @ self.weight) + fee
         return float(self.moved(point).sum())
 
     def moved(self, point: Floats) -> Floats:
-        """What every coordinate adds to the distance of `point`."""
+        """Return what every coordinate adds to the distance of `point`."""
         moved: Floats = np.abs(point - self.start) * self.weight
         for j in self.circles:
             moved[j] = self.away(j, point[j : j + 1])[0]
         return moved if self.fee is None else moved + self.fee
 
     def away(self, j: int, values: Floats) -> Floats:
-        """Distance of values of coordinate `j` from the start."""
+        """Return the distance of values of coordinate `j` from the start."""
         start = self.start[j : j + 1]
         along: Floats = np.abs(values - start)
         if j in self.circles:
@@ -215,7 +215,7 @@ class Space:
         return ways
 
     def pieces(self, j: int) -> list[tuple[float, float]]:
-        """The intervals, one or two, in which a continuous coordinate may lie besides at its start."""
+        """Return the intervals, one or two, in which a continuous coordinate may lie besides at its start."""
         low, high = float(self.lower[j]), float(self.upper[j])
         if self.gap is None or self.gap[0][j] >= self.gap[1][j]:
             return [(low, high)] if low <= high else []
@@ -262,7 +262,7 @@ class Space:
         return "more changes" if self.few is not None and not self.few.accepts(self, point) else None
 
     def same_as(self, other: Space) -> bool:
-        """Whether the same contexts are allowed, given the same start."""
+        """Return whether the same contexts are allowed, given the same start."""
         pairs = [(self.lower, other.lower), (self.upper, other.upper), *zip(self.levels, other.levels, strict=True)]
         same = all((a is b) or (a is not None and b is not None and np.array_equal(a, b)) for a, b in pairs)
         return same and (self.gap is None) == (other.gap is None) and dict(self.days) == dict(other.days)
@@ -287,11 +287,11 @@ class Few:
     free: frozenset[int] = frozenset()
 
     def accepts(self, space: Space, point: Floats) -> bool:
-        """Whether the features that `point` changes may change together."""
+        """Return whether the features that `point` changes may change together."""
         return self.allows(set(np.unique(space.feature[point != space.start]).tolist()))
 
     def allows(self, changed: Set[int]) -> bool:
-        """Whether exactly these features may change together."""
+        """Return whether exactly these features may change together."""
         return len(changed - self.free) <= self.most and not any(set(one) <= changed for one in self.barred)
 
     def filling(self, filled: Set[int]) -> Few | None:
@@ -325,7 +325,7 @@ class Room:
         self.fee: Floats | None = None
 
     def numbers(self, at: NDArray[np.int64], lower: Floats, upper: Floats, levels: Mapping[int, Floats]) -> None:
-        """Numbers at these coordinates move between these ends, some of them at levels alone."""
+        """Let numbers at these coordinates move between these ends, some of them at levels alone."""
         self.lower[at], self.upper[at] = lower, upper
         # What is missing stays so.
         self.lower[self.gone], self.upper[self.gone] = self.start[self.gone], self.start[self.gone]
@@ -333,13 +333,13 @@ class Room:
             self.levels[j] = None if self.gone[j] else values
 
     def fill(self, j: int, lower: float, upper: float, levels: Floats | None) -> None:
-        """The missing number at coordinate `j` may be filled in, for its weight whatever it becomes."""
+        """Let the missing number at coordinate `j` be filled in, for its weight whatever it becomes."""
         self.lower[j], self.upper[j], self.levels[j] = lower, upper, levels
         self.fee = np.zeros(self.start.size) if self.fee is None else self.fee
         self.start[j], self.fee[j], self.weight[j] = lower, self.weight[j], 0.0
 
     def category(self, at: slice, allowed: Iterable[tuple[float, float, Floats | None]]) -> None:
-        """A category at these coordinates, level by level."""
+        """Add a category at these coordinates, level by level."""
         for j, one in enumerate(allowed, start=at.start):
             self.lower[j], self.upper[j], self.levels[j] = one
 

@@ -22,7 +22,7 @@ __all__ = ["Axis", "Splits", "Turns", "add_axes", "add_few", "cell_axis", "floor
 
 
 def floor32(thresholds: Floats) -> NDArray[np.float32]:
-    """The largest float32 not above each threshold: as scikit-learn compares, ``float32(x) <= threshold``."""
+    """Return the largest float32 not above each threshold: as scikit-learn compares, ``float32(x) <= threshold``."""
     near = thresholds.astype(np.float32)
     below = np.nextafter(near, np.float32(-np.inf), dtype=np.float32)
     return np.where(near.astype(np.float64) <= thresholds, near, below).astype(np.float32)
@@ -40,11 +40,11 @@ class Splits:
     thresholds: NDArray[np.floating]
 
     def passed(self, points: Floats) -> NDArray[np.int64]:
-        """Number of thresholds that each of `points` (in coordinates) lies beyond."""
+        """Return the number of thresholds that each of `points` (in coordinates) lies beyond."""
         return np.searchsorted(self.thresholds, self.seen(points), side="left")
 
     def seen(self, points: Floats) -> NDArray[np.floating]:
-        """What the estimator sees at `points`."""
+        """Return what the estimator sees at `points`."""
         return (points * self.scale + self.offset).astype(np.float32)
 
     def sides(self) -> tuple[Floats, Floats]:
@@ -71,7 +71,7 @@ class Turns(Splits):
     beyond: Floats = field(default_factory=lambda: np.empty(0))
 
     def seen(self, points: Floats) -> Floats:
-        """The coordinates themselves."""
+        """Return the coordinates themselves."""
         return points
 
     def sides(self) -> tuple[Floats, Floats]:
@@ -88,11 +88,11 @@ class Axis:
     steps: Columns = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     def expression(self, values: Floats) -> Linear:
-        """A function of the coordinate, given by its values at the points."""
+        """Return a function of the coordinate, given by its values at the points."""
         return Linear(self.steps, np.diff(values), float(values[0]))
 
     def position(self, x: Floats) -> float:
-        """The coordinate where the variables are `x`."""
+        """Return the coordinate where the variables are `x`."""
         taken = x[self.steps]
         if self.jump.all():
             return float(self.points[int(np.count_nonzero(taken > 0.5))])
@@ -123,7 +123,7 @@ def cell_axis(space: Space, j: int, splits: Sequence[Splits]) -> Axis:
 
 
 def line_axis(space: Space, j: int, splits: Sequence[Splits], samples: Floats) -> Axis:
-    """Coordinate `j` where its distance from every one of `samples` matters too."""
+    """Return the coordinate `j` where its distance from every one of `samples` matters too."""
     levels = space.levels[j]
     if levels is not None:
         return Axis(levels, np.ones(levels.size - 1, dtype=bool))
@@ -137,7 +137,7 @@ def line_axis(space: Space, j: int, splits: Sequence[Splits], samples: Floats) -
 
 
 def _passed(space: Space, j: int, points: Floats) -> NDArray[np.int64]:
-    """Number of thresholds of rules that each of `points` lies beyond."""
+    """Return the number of thresholds of rules that each of `points` lies beyond."""
     if space.rules is None:
         return np.zeros(points.size, dtype=np.int64)
     return np.searchsorted(space.rules.thresholds(j), points, side="left")

@@ -57,7 +57,7 @@ class Plausibility:
 
     @classmethod
     def of(cls, given: Any, coordinates: int) -> Plausibility | None:
-        """What an option holds: None, a Plausibility, or an isolation forest with its own threshold."""
+        """Return what an option holds: None, a Plausibility, or an isolation forest with its own threshold."""
         found = given if given is None or isinstance(given, Plausibility) else cls(given)
         if found is not None and found.forest.n_features_in_ != coordinates:
             raise InputError(
@@ -67,7 +67,7 @@ class Plausibility:
         return found
 
     def accepts(self, context: Floats) -> bool:
-        """Whether `context` (in coordinates) is an inlier."""
+        """Return whether `context` (in coordinates) is an inlier."""
         return bool(self.forest.score_samples(context[None, :])[0] >= self.score - 1e-9)
 
     def cell(self, point: Floats) -> Box:
@@ -75,14 +75,14 @@ class Plausibility:
         return common_cell([(tree, inputs, inputs.row(point)) for tree, inputs in self._trees()], point.size)
 
     def splits(self) -> list[tuple[int, Splits]]:
-        """The thresholds that coordinates are compared with."""
+        """Return the thresholds that coordinates are compared with."""
         found: list[tuple[int, Splits]] = []
         for tree, inputs in self._trees():
             found += zip(inputs.coordinate.tolist(), splits_of([tree], inputs), strict=True)
         return [pair for pair in found if pair[1].thresholds.size]
 
     def add(self, model: Model, axes: Sequence[Axis]) -> None:
-        """Leaf variables of the isolation trees, and the row that asks for long paths."""
+        """Add leaf variables of the isolation trees, and the row that asks for long paths."""
         columns, depths = [], []
         for tree, inputs in self._trees():
             leaves = add_trees(model, [tree], axes, inputs, splits_of([tree], inputs))[0]
@@ -128,7 +128,7 @@ def add_relations(model: Model, axes: Sequence[Axis], rules: Relations) -> None:
 
 
 def _add_tree(model: Model, axes: Sequence[Axis], tree: RelationTree) -> None:
-    """One variable for each leaf within reach in which the relation holds; one of them is 1."""
+    """Add a variable for each leaf within reach in which the relation holds; one of them is 1."""
     boxes = [box for node, box in _boxes(tree, axes) if not tree.broken[node]]
     columns = model.variables(len(boxes), integer="implied")
     model.row(Linear(columns, np.ones(len(boxes))), 1.0, 1.0)

@@ -24,7 +24,7 @@ class Criterion(Protocol):
         ...
 
     def spare(self) -> bool:
-        """Whether the next rival's rows need no new variables."""
+        """Return whether the next rival's rows need no new variables."""
         ...
 
     def against(self, rival: Floats) -> list[Row]:
@@ -33,7 +33,7 @@ class Criterion(Protocol):
 
 
 def criterion_of(model: Model, weighting: Weighting, question: Question, how: str) -> ExpectedCost | TailCost:
-    """The criterion that belongs to the question's risk measure; `how` the weights are bounded (see `w_max`)."""
+    """Return the criterion that belongs to the question's risk measure; `how` the weights are bounded (see `w_max`)."""
     tail = question.claim.risk.tail
     if tail is None:
         return ExpectedCost(weighting, question)
@@ -50,7 +50,7 @@ class ExpectedCost:
         """Add the variables that `sets` further rivals will need."""
 
     def spare(self) -> bool:
-        """Whether the next rival's row needs no new variables."""
+        """Return whether the next rival's row needs no new variables."""
         return True
 
     def against(self, rival: Floats) -> list[Row]:
@@ -79,17 +79,17 @@ class TailCost:
         self._spare += [self._flow() for _ in range(sets)]
 
     def spare(self) -> bool:
-        """Whether a flow is left from those reserved."""
+        """Return whether a flow is left from those reserved."""
         return bool(self._spare)
 
     def against(self, rival: Floats) -> list[Row]:
-        """The alternative's tail costs at most tau more than what the rival's flow carries."""
+        """Return the alternative's tail costs at most tau more than what the rival's flow carries."""
         flow = self._spare.pop() if self._spare else self._flow()
         limit = Linear(flow, rival - self.base)
         return [scaled(self.alternative - limit, self.question.claim.tau * self.tail)]
 
     def _flow(self) -> Columns:
-        """Flow variables, at most the weights, that add up to the tail."""
+        """Return the flow variables, at most the weights, that add up to the tail."""
         n = self.weights.size
         flow = self.model.variables(n, 0.0, self.ceilings)
         self.model.row(Linear(flow, np.ones(n)), self.tail, self.tail)
@@ -97,7 +97,7 @@ class TailCost:
         return flow
 
     def _ordered_tail(self) -> Linear:
-        """Cost of the alternative's tail: its flow follows the order of the costs, the last sample split."""
+        """Return the cost of the alternative's tail: its flow follows the order of the costs, the last sample split."""
         costs = self.question.claim.alternative
         order = np.argsort(-costs, kind="stable")
         n = order.size
@@ -114,7 +114,7 @@ class TailCost:
 
 
 def add_dual(model: Model, weighting: Weighting, question: Question, linear: Any) -> None:
-    """Rows that hold exactly where the alternative is an optimal plan, within tau and the share the question allows.
+    """Add rows that hold exactly where the alternative is optimal, within tau and the share that the question allows.
 
     For plans in ``{z : A_ub z <= b_ub, A_eq z = b_eq, lower <= z <= upper}`` and the weighted cost vector d, the
     multipliers mu <= 0, nu, low >= 0 and high <= 0 with ``A_ub' mu + A_eq' nu + low + high = d`` prove that no plan
@@ -144,7 +144,7 @@ def add_dual(model: Model, weighting: Weighting, question: Question, linear: Any
 
 
 def check_dual(question: Question, linear: Any) -> tuple[Any, Floats, Floats]:
-    """The parts of `linear`, or one sentence on why no dual certifies the alternative."""
+    """Return the parts of `linear`, or one sentence on why no dual certifies the alternative."""
     risk = question.claim.risk
     if risk.tail is not None:
         raise InputError(f"method='dual' needs the expected cost as risk. Got {risk!r} instead: use 'iterative'.")

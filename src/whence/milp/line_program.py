@@ -50,7 +50,7 @@ def crossing(question: Question) -> Answer:
 
 
 def _beyond(question: Question, point: Floats) -> tuple[Floats, Floats] | None:
-    """Where a line keeps a single limit: what has moved to reach it may move on, as far as it is allowed to."""
+    """Return the box to which what has moved may move on where a line keeps a single limit; None elsewhere."""
     space = question.space
     if space.rules is not None or question.space.plausibility is not None or space.circles:
         return None
@@ -117,19 +117,19 @@ class LineProgram:
             self.cuts += 1
 
     def _stands(self, forecast: Floats) -> bool:
-        """Whether a context with this forecast keeps all that is asked for so far."""
+        """Return whether a context with this forecast keeps all that is asked for so far."""
         if self.band is not None:
             return self.band[0] <= float(forecast[0]) <= self.band[1]
         return all(self._over(forecast, rival) <= 0.0 for rival in self.rivals)
 
     def _over(self, forecast: Floats, rival: Floats) -> float:
-        """By how much the alternative costs more than a rival, beyond the tolerance and rounding."""
+        """Return by how much the alternative costs more than a rival, beyond the tolerance and rounding."""
         question, risk = self.question, self.question.claim.risk
         over = risk.of(question.claim.alternative, forecast) - risk.of(rival, forecast)
         return over - question.claim.tau - SLACK * question.claim.size
 
     def _point(self, program: Program, axes: Sequence[Axis], values: Floats) -> Floats:
-        """The context that the solver has found; what hardly moved has not moved."""
+        """Return the context that the solver has found; what hardly moved has not moved."""
         point = np.array([axis.position(_settled(program, values)) for axis in axes])
         start = self.question.space.start
         return np.where(np.abs(point - start) <= 1e-12, start, point)
@@ -140,7 +140,7 @@ class LineProgram:
         return Highs().solve(program, SolverSettings(limits.remaining, limits.node_limit, 0.0, threads))
 
     def _base(self) -> tuple[Model, list[Axis]]:
-        """Contexts that are allowed at all, and their distance, which is to be as small as possible."""
+        """Return contexts that are allowed at all, and their distance, which is to be as small as possible."""
         question, space, model = self.question, self.question.space, Model()
         isolation = question.space.plausibility if isinstance(question.space.plausibility, Isolation) else None
         usual = None if isolation is None else Plausibility(isolation.forest, isolation.score)
@@ -156,7 +156,7 @@ class LineProgram:
         return model, axes
 
     def _program(self, tighter: float) -> tuple[Program | None, list[Axis]]:
-        """The nearest context that keeps all that is asked for so far; None where no context does."""
+        """Return the nearest context that keeps all that is asked for so far; None where no context does."""
         model, axes = self._base()
         for coefficients, constant in self._rows(tighter):
             expression = self._expression(axes, coefficients)
@@ -169,7 +169,7 @@ class LineProgram:
         return model.program(), axes
 
     def _rows(self, tighter: float) -> Iterator[tuple[Floats, float]]:
-        """Coefficients of the forecasts and a constant, which together must not be above 0."""
+        """Yield coefficients of the forecasts and a constant, which together must not be above 0."""
         question = self.question
         if self.band is not None:
             low, high = self.band
@@ -185,7 +185,7 @@ class LineProgram:
             yield over[:-1], float(over[-1]) - question.claim.tau * (1.0 - tighter)
 
     def _expression(self, axes: Sequence[Axis], coefficients: Floats) -> Linear:
-        """A sum over forecasts as an expression of the steps of the axes."""
+        """Return a sum over forecasts as an expression of the steps of the axes."""
         line, inputs = cast(Any, self.view.forecaster), self.question.inputs
         slopes = coefficients @ line.coefficients
         constant = float(coefficients @ line.intercepts)
@@ -198,7 +198,7 @@ class LineProgram:
 
 
 def _settled(program: Program, x: Floats) -> Floats:
-    """`x` with whole binaries, and the rest as near as these allow."""
+    """Return `x` with whole binaries, and the rest as near as these allow."""
     whole = np.where(program.integer, np.round(x), x)
     lower = np.where(program.integer, whole, program.lower)
     upper = np.where(program.integer, whole, program.upper)
@@ -220,7 +220,7 @@ class Rival:
     amount: float
 
     def over(self, forecast: Floats) -> float:
-        """By how much the alternative costs more."""
+        """Return by how much the alternative costs more."""
         return self.amount + float(sum(own(forecast[j : j + 1])[0] for j, own in enumerate(self.curves)))
 
 
@@ -311,7 +311,7 @@ class CurvedProgram(LineProgram):
     # ---- ranges --------------------------------------------------------------------------------------------
 
     def _reach(self) -> tuple[Floats, Floats]:
-        """Between which values each forecast lies, whatever context is allowed."""
+        """Return between which values each forecast lies, whatever context is allowed."""
         axes, ends = self._base()[1], []
         for j in range(len(self.pricing.shortfalls)):
             expression = self._expression(axes, np.eye(len(self.pricing.shortfalls))[j])
@@ -372,7 +372,7 @@ class CurvedProgram(LineProgram):
         return max(float(np.abs(curve.value).max()) for curve in rival.curves) or 1.0
 
     def _within(self, low: Floats, high: Floats, tighter: float) -> tuple[Program | None, list[Axis]]:
-        """The nearest context whose forecasts lie in a range and whose hulls keep every rival; None for none."""
+        """Return the nearest context whose forecasts lie in a range and whose hulls keep every rival; None for none."""
         model, axes = self._base()
         products = len(low)
         lines = [self._expression(axes, np.eye(products)[j]) for j in range(products)]
@@ -413,7 +413,7 @@ class CurvedProgram(LineProgram):
 
 
 def _inside(curve: Broken, low: float, high: float) -> tuple[Floats, Floats]:
-    """The ends of a range and the corners between them, and the values of a curve there."""
+    """Return the ends of a range and the corners between them, and the values of a curve there."""
     within = curve.at[(curve.at > low) & (curve.at < high)]
     at = np.concatenate([[low], within, [high]]) if high > low else np.array([low])
     return at, curve(at)
@@ -425,7 +425,7 @@ def _extent(curve: Broken, low: float, high: float) -> tuple[float, float]:
 
 
 def _corners_of_hull(curve: Broken, low: float, high: float) -> tuple[Floats, Floats]:
-    """The corners of the largest convex function that lies nowhere above a curve."""
+    """Return the corners of the largest convex function that lies nowhere above a curve."""
     at, value = _inside(curve, low, high)
     kept: list[int] = []
     for i in range(at.size):
@@ -440,7 +440,7 @@ def _corners_of_hull(curve: Broken, low: float, high: float) -> tuple[Floats, Fl
 
 
 def hull(curve: Broken, low: float, high: float) -> Iterator[tuple[float, float]]:
-    """Lines, slope and constant, whose maximum is a convex function that lies nowhere above a curve in a range.
+    """Yield lines, slope and constant, whose maximum is a convex function that lies nowhere above a curve in a range.
 
     Examples
     --------
@@ -461,13 +461,13 @@ def hull(curve: Broken, low: float, high: float) -> Iterator[tuple[float, float]
 
 
 def _hulled(curve: Broken, low: float, high: float) -> Any:
-    """The function that such lines make."""
+    """Return the function that such lines make."""
     lines = np.array(list(hull(curve, low, high)))
     return lambda x: (lines[:, 0] * x[:, None] + lines[:, 1]).max(axis=1)
 
 
 def _corner(curve: Broken, low: float, high: float, near: float) -> float | None:
-    """The corner of a curve inside a range that is nearest to a forecast."""
+    """Return the corner of a curve inside a range that is nearest to a forecast."""
     within = curve.at[(curve.at > low) & (curve.at < high)]
     return None if not within.size else float(within[np.argmin(np.abs(within - near))])
 
@@ -496,12 +496,12 @@ class ForecastWeighting(ForestWeighting):
         return np.concatenate(found)
 
     def mean(self, values: Floats) -> Linear:
-        """What figures of a plan, or the difference of two, cost."""
+        """Return what figures of a plan, or the difference of two, cost."""
         coefficients, constant = values[:-1], float(values[-1])
         return Linear(self._leaf_columns, self._adds @ coefficients, constant + float(self.view.offsets @ coefficients))
 
     def means(self, values: Floats) -> list[Linear]:
-        """The same for several."""
+        """Return the same for several."""
         return [self.mean(column) for column in values.T]
 
     @cached_property

@@ -55,7 +55,7 @@ class Options:
 
     @classmethod
     def of(cls, question: Question) -> Options:
-        """The options in ``question.settings.options``, checked."""
+        """Return the options in ``question.settings.options``, checked."""
         given = {"threads": question.settings.threads, **question.settings.options}
         given = {name: value for name, value in given.items() if value is not None}
         unknown = [name for name in given if name not in cls.__dataclass_fields__]
@@ -123,7 +123,7 @@ class IntegerProgram(Engine):
     options: ClassVar[tuple[str, ...]] = NAMES
 
     def label(self, weights: Weights, options: Mapping[str, Any]) -> str:
-        """Which solver carries it."""
+        """Return which solver carries it."""
         return f"milp ({options.get('solver') or Options.solver})"
 
     def check(self, question: Question) -> None:
@@ -154,7 +154,7 @@ class IntegerProgram(Engine):
         return run.answer()
 
     def accepts(self, question: Question, point: Floats) -> bool:
-        """Whether the isolation forest, where one is given, takes the context for usual."""
+        """Return whether the isolation forest, where one is given, takes the context for usual."""
         plausibility = Plausibility.of(question.settings.options.get("plausibility"), point.size)
         return plausibility is None or plausibility.accepts(point)
 
@@ -244,7 +244,7 @@ class _Run:
                 return self._result(status, context, self.lower)
 
     def _outcome(self, program: Program) -> Outcome:
-        """How the solver ended; where Ctrl-C was pressed on the way, interrupted."""
+        """Return how the solver ended; where Ctrl-C was pressed on the way, interrupted."""
         with self.interrupts.kept():
             outcome = self.solver.solve(program, self._settings(), lazy=self._refusals if self.lazy else None)
         if self.interrupts.failure is not None:
@@ -260,7 +260,7 @@ class _Run:
         return Answer(status, context, distance, min(bound, distance), self.nodes, self.cuts, cell)
 
     def _plausible_cell(self, point: Floats) -> Box | None:
-        """Where contexts must be usual, the allowed part of the cell in which they are."""
+        """Return the allowed part of the cell in which contexts are usual, where they must be."""
         if self.plausibility is None:
             return None
         weights, inputs, space = self.question.weights, self.question.inputs, self.question.space
@@ -270,7 +270,7 @@ class _Run:
         return np.maximum(low, np.minimum(space.lower, point)), np.minimum(high, np.maximum(space.upper, point))
 
     def _judge(self, program: Program, x: Floats) -> tuple[Floats | None, list[Row]]:
-        """The context found at `x` where it is an explanation; otherwise the rows that rule it out."""
+        """Return the context found at `x` where it is an explanation; otherwise the rows that rule it out."""
         x = _settled(program, x)
         context = self._context(x)
         weights = self.weighting.confirmed(context)
@@ -283,7 +283,7 @@ class _Run:
         return (None, refused) if refused else (context, [])
 
     def _context(self, x: Floats) -> Floats:
-        """The context at `x`; features that may not change are at the start to the last digit."""
+        """Return the context at `x`; features that may not change are at the start to the last digit."""
         context, space = self.weighting.context(x), self.question.space
         if self.changed is None or self.question.space.few is None:
             return context
@@ -349,7 +349,7 @@ class _Run:
 
 
 def _settled(program: Program, x: Floats) -> Floats:
-    """`x` with whole binaries, and the rest as near as these allow."""
+    """Return `x` with whole binaries, and the rest as near as these allow."""
     whole = np.where(program.integer, np.round(x), x)
     if not program.integer.any() or bool(np.isin(program.cost.nonzero()[0], program.integer.nonzero()[0]).all()):
         return whole
@@ -360,7 +360,7 @@ def _settled(program: Program, x: Floats) -> Floats:
 
 
 def _other_binaries(program: Program, x: Floats) -> Row:
-    """At least one binary variable must differ from its value in `x`."""
+    """Return the row that says: at least one binary variable differs from its value in `x`."""
     binaries = np.flatnonzero(program.integer)
     sign = np.where(x[binaries] > 0.5, -1.0, 1.0)
     return Row(Linear(binaries, sign, float(np.count_nonzero(sign < 0))), 1.0, np.inf)

@@ -27,7 +27,7 @@ class Linear:
 
     @classmethod
     def sum(cls, terms: Sequence[Linear]) -> Linear:
-        """All the terms together."""
+        """Return all the terms together."""
         columns, coefficients = ([getattr(term, name) for term in terms] for name in ("columns", "coefficients"))
         return cls(np.concatenate(columns), np.concatenate(coefficients), sum(term.constant for term in terms))
 
@@ -76,7 +76,7 @@ class Program:
     offset: float = 0.0
 
     def allows(self, x: Floats, slack: float = 1e-6) -> bool:
-        """Whether `x` keeps all rows, bounds and whole numbers."""
+        """Return whether `x` keeps all rows, bounds and whole numbers."""
         rows = self.rows @ x
         inside = (x >= self.lower - slack) & (x <= self.upper + slack)
         whole = np.abs(x - np.round(x))[self.integer] <= slack
@@ -84,7 +84,7 @@ class Program:
         return bool(inside.all() and whole.all() and kept.all())
 
     def with_bounds(self, lower: Floats, upper: Floats, relaxed: bool = False) -> Program:
-        """The same program within other bounds, without integrality where `relaxed`."""
+        """Return the same program within other bounds, without integrality where `relaxed`."""
         none = np.zeros_like(self.integer)
         integer, implied = (none, none) if relaxed else (self.integer, self.implied)
         return replace(self, lower=lower, upper=upper, integer=integer, implied=implied)
@@ -110,7 +110,7 @@ class Model:
         upper: ArrayLike = 1.0,
         integer: ArrayLike | Literal["implied"] = False,
     ) -> Columns:
-        """`n` new variables within `lower` and `upper`; their columns."""
+        """Return `n` new variables within `lower` and `upper`; their columns."""
         columns = np.arange(self.n_variables, self.n_variables + n)
         implied = isinstance(integer, str)
         whole = np.broadcast_to(np.asarray(False if implied else integer, dtype=np.bool_), (n,))
@@ -124,30 +124,30 @@ class Model:
         self._costs.append((expression.columns, expression.coefficients))
 
     def row(self, expression: Linear, lower: float = -np.inf, upper: float = np.inf) -> None:
-        """``lower <= expression <= upper``; the constant of the expression moves to the limits."""
+        """Add ``lower <= expression <= upper``; the constant of the expression moves to the limits."""
         at, constant = np.zeros(expression.columns.size, dtype=np.int64), expression.constant
         self.rows(at, expression.columns, expression.coefficients, lower - constant, upper - constant, 1)
 
     def add(self, row: Row) -> None:
-        """A row that has already been made."""
+        """Add a row that has already been made."""
         self.row(row.expression, row.lower, row.upper)
 
     def rows(
         self, at: Columns, columns: Columns, coefficients: Floats, lower: ArrayLike, upper: ArrayLike, n: int
     ) -> None:
-        """`n` rows at once: entry e adds ``coefficients[e] * x[columns[e]]`` to the new row ``at[e]``."""
+        """Add `n` rows at once: entry e adds ``coefficients[e] * x[columns[e]]`` to the new row ``at[e]``."""
         self._entries.append((at + self.n_rows, columns, coefficients))
         self._limits.append((_each(lower, n), _each(upper, n)))
         self.n_rows += n
 
     def pairs(self, first: Columns, second: Columns, factor: ArrayLike = -1.0, lower: float = -np.inf) -> None:
-        """``lower <= first + factor * second <= 0``, one row per pair."""
+        """Add ``lower <= first + factor * second <= 0``, one row per pair."""
         n = first.size
         coefficients = np.concatenate((np.ones(n), _each(factor, n)))
         self.rows(np.tile(np.arange(n), 2), np.concatenate((first, second)), coefficients, lower, 0.0, n)
 
     def program(self) -> Program:
-        """What has been built so far."""
+        """Return what has been built so far."""
         lower, upper, integer, implied = (np.concatenate(part) for part in zip(*self._bounds, strict=True))
         cost = np.zeros(self.n_variables)
         for columns, coefficients in self._costs:

@@ -74,7 +74,7 @@ class NeighbourWeighting(Weighting):
         return Linear(self.chosen_columns, values / self.neighbours.k)
 
     def parts(self) -> Parts:
-        """The neighbours."""
+        """Return the neighbours."""
         n, k = self.chosen_columns.size, int(self.neighbours.k)
         self.mean(np.zeros(n))  # refuses weights that are quotients
         return Parts(self.chosen_columns, sparse.eye_array(n, format="csr") / k, [slice(0, n)], k)
@@ -96,14 +96,14 @@ class NeighbourWeighting(Weighting):
 
     @staticmethod
     def ceilings(weights: KNNWeights, how: str) -> Floats:
-        """Upper bounds on the weights: no neighbour ever has more than its equal share."""
+        """Return the upper bounds on the weights: no neighbour ever has more than its equal share."""
         return np.full(weights.n_samples_, 1.0 / weights.k)
 
     def chosen(self, x: Floats) -> Floats:
         return self.neighbours.shared(np.flatnonzero(x[self.chosen_columns] > 0.5))
 
     def confirmed(self, context: Floats) -> Floats | None:
-        """Weights at `context`; None where the neighbours are not separated from the others."""
+        """Return weights at `context`; None where the neighbours are not separated from the others."""
         k = int(self.neighbours.k)
         distances = self.neighbours.far(self.inputs.row(context))
         order = np.argsort(distances, kind="stable")
@@ -112,7 +112,7 @@ class NeighbourWeighting(Weighting):
         return self.neighbours.shared(order[:k])
 
     def leave(self, x: Floats) -> Row:
-        """At least one of the samples chosen where the variables are `x` must go."""
+        """Return the row that says: one of the samples chosen where the variables are `x` must go."""
         kept = self.chosen_columns[x[self.chosen_columns] > 0.5]
         return Row(Linear(kept, np.ones(kept.size)), -np.inf, kept.size - 1.0)
 
@@ -130,13 +130,13 @@ class _Summed:
             self.stretch = stretch / neighbours.metric_.unit
 
     def turns(self, j: int) -> Floats:
-        """Where distances turn along a coordinate: at the samples, and opposite of them on a circle."""
+        """Return where distances turn along a coordinate: at the samples, and opposite of them on a circle."""
         column = self.samples[:, j]
         half = 0.5 * self.circles.get(j, 0.0)
         return np.concatenate((column, column - half, column + half)) if half else column
 
     def distances(self, model: Model, axes: Sequence[Axis]) -> list[Linear]:
-        """Distance of the context from every sample."""
+        """Return the distance of the context from every sample."""
         gaps = [_gaps(model, axis, self.samples[:, j], self.circles.get(j)) for j, axis in enumerate(axes)]
         return [
             Linear.sum(
@@ -146,7 +146,7 @@ class _Summed:
         ]
 
     def ranges(self, axes: Sequence[Axis]) -> tuple[Floats, Floats]:
-        """Smallest and largest distance that each sample can have from a context on the axes."""
+        """Return the smallest and largest distance that each sample can have from a context on the axes."""
         nearest, farthest = np.zeros(len(self.samples)), np.zeros(len(self.samples))
         for j, (axis, column, factor) in enumerate(zip(axes, self.samples.T, self.stretch, strict=True)):
             if j in self.circles:
@@ -168,7 +168,7 @@ class _Scored:
         self.scores = neighbours.metric_.scores(neighbours.points_, question.inputs, d)
 
     def turns(self, j: int) -> Floats:
-        """Nowhere."""
+        """Return no turns."""
         return np.empty(0)
 
     def distances(self, model: Model, axes: Sequence[Axis]) -> list[Linear]:
@@ -185,7 +185,7 @@ class _Scored:
         ]
 
     def ranges(self, axes: Sequence[Axis]) -> tuple[Floats, Floats]:
-        """Smallest and largest score that each sample can have in a context on the axes."""
+        """Return the smallest and largest score that each sample can have in a context on the axes."""
         ends = np.array([[axis.points[0], axis.points[-1]] for axis in axes])
         low, high = self.scores.slopes * ends[:, 0], self.scores.slopes * ends[:, 1]
         constant = self.scores.constant
@@ -199,7 +199,7 @@ def _away(points: Floats, values: Floats, period: float | None) -> Floats:
 
 
 def _gaps(model: Model, axis: Axis, samples: Floats, period: float | None) -> list[Linear]:
-    """Distance of an axis's position from every one of `samples`.
+    """Return the distance of an axis's position from every one of `samples`.
 
     Written out, each would carry every step of the axis. From one sample to the next it changes by what lies
     between the two, so that one variable per distinct value keeps the rows short.

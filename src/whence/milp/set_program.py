@@ -44,7 +44,7 @@ def check_set(question: Question) -> None:
 
 
 def about_set(question: Question) -> Question:
-    """The question whose `better` is a plan that beats the whole set."""
+    """Return the question whose `better` is a plan that beats the whole set."""
     assert question.claim.plans is not None
     if question.claim.kind != "absolute":
         return question
@@ -52,7 +52,7 @@ def about_set(question: Question) -> Question:
 
 
 def set_criterion(model: Model, weighting: Weighting, question: Question, how: str) -> Criterion:
-    """What the model asks of the set; `how` the weights are bounded (see `w_max`)."""
+    """Return what the model asks of the set; `how` the weights are bounded (see `w_max`)."""
     plans, tail = question.claim.plans, question.claim.risk.tail
     assert plans is not None
     rows = plans.every(LISTED)
@@ -69,7 +69,7 @@ def set_criterion(model: Model, weighting: Weighting, question: Question, how: s
 
 
 def _chosen_cost(model: Model, weighting: Weighting, question: Question) -> Linear:
-    """The cost of a plan that the model chooses from a set that is not listed."""
+    """Return the cost of a plan that the model chooses from a set that is not listed."""
     plans = question.claim.plans
     assert plans is not None
     stock, linear = plans.stock, None if plans.linear is None else plans.linear()
@@ -86,10 +86,10 @@ class NoVariables:
     """Part of a criterion whose rivals need no variables of their own."""
 
     def reserve(self, sets: int) -> None:
-        """No rival needs variables of its own."""
+        """Do nothing: no rival needs variables of its own."""
 
     def spare(self) -> bool:
-        """Whether the next rival's rows need no new variables."""
+        """Return whether the next rival's rows need no new variables."""
         return True
 
 
@@ -137,7 +137,7 @@ class Flows:
         self.spare += [self._variables() for _ in range(sets)]
 
     def limit(self, rival: Floats) -> tuple[Linear, Row]:
-        """What a rival with these sample costs is held to cost, and the row that sees to it."""
+        """Return what a rival with these sample costs is held to cost, and the row that sees to it."""
         flow, cost = self.spare.pop() if self.spare else self._variables()
         largest = max(float(np.abs(rival).max()), 1e-300)
         # In units of its largest cost, so that no number of the row is large.
@@ -162,7 +162,7 @@ class ByFlows:
         self.flows.reserve(sets)
 
     def spare(self) -> bool:
-        """Whether the next rival's rows need no new variables."""
+        """Return whether the next rival's rows need no new variables."""
         return bool(self.flows.spare)
 
 
@@ -287,7 +287,7 @@ def linear_cost(model: Model, weighting: Weighting, polytope: Any, costs: Floats
 
 
 def _bounds(polytope: Any) -> tuple[Floats, Floats] | None:
-    """Bounds on every variable of a plan; None where there are none."""
+    """Return bounds on every variable of a plan; None where there are none."""
     lower, upper = polytope.lower.astype(float).copy(), polytope.upper.astype(float).copy()
     for at, sign in ((lower, 1.0), (upper, -1.0)):
         for j in np.flatnonzero(~np.isfinite(at)).tolist():
@@ -309,7 +309,7 @@ def _bounds(polytope: Any) -> tuple[Floats, Floats] | None:
 
 
 def _plan(model: Model, polytope: Any, lower: Floats, width: Floats, binary: Any) -> Columns:
-    """Variables from 0 to 1, between the bounds of a plan, that keep the rows of the polytope."""
+    """Return variables from 0 to 1, between the bounds of a plan, that keep the rows of the polytope."""
     plan = model.variables(lower.size, 0.0, np.where(width > 0.0, 1.0, 0.0), integer=binary)
     for rows, limit, least in ((polytope.A_ub, polytope.b_ub, -np.inf), (polytope.A_eq, polytope.b_eq, None)):
         given = sparse.csr_array(rows)

@@ -37,7 +37,7 @@ class Leaves:
     columns: Columns
 
     def column(self, node: int) -> int:
-        """Variable of the leaf `node`."""
+        """Return the variable of the leaf `node`."""
         return int(self.columns[np.searchsorted(self.nodes, node)])
 
 
@@ -62,7 +62,7 @@ def _columns(inputs: InputMap) -> range:
 
 
 def _turns(tree: ArrayTree, inputs: InputMap, space: Space | None, c: int, thresholds: Floats) -> Turns:
-    """The turns of one column, as coordinates."""
+    """Return the turns of one column, as coordinates."""
     column = np.full(thresholds.size, c)
     last, first = tree.turns(thresholds)
     below, beyond = inputs.turns(column, last, first)
@@ -74,7 +74,7 @@ def _turns(tree: ArrayTree, inputs: InputMap, space: Space | None, c: int, thres
 def add_trees(
     model: Model, trees: Sequence[Any], axes: Sequence[Axis], inputs: InputMap, splits: Sequence[Splits]
 ) -> list[Leaves]:
-    """Leaf variables of every tree; `splits` belong to the columns of `inputs`."""
+    """Return the leaf variables of every tree; `splits` belong to the columns of `inputs`."""
     seen = [column.seen(axes[j].points) for column, j in zip(splits, inputs.coordinate, strict=True)]
     return [_add_tree(model, tree, axes, inputs.coordinate, seen, _compared(tree, trees, splits)) for tree in trees]
 
@@ -100,7 +100,7 @@ def _add_tree(
     seen: Seen,
     threshold: NDArray[np.floating],
 ) -> Leaves:
-    """Leaf variables of `tree` that are 1 for the leaf in which the context lies and 0 for the others.
+    """Return the leaf variables of `tree` that are 1 for the leaf in which the context lies and 0 for the others.
 
     They are continuous: where the steps of the axes are whole, the rows leave them no other value.
     """
@@ -196,7 +196,7 @@ class ForestWeighting(Weighting):
         return [Linear(self._leaf_columns, column) for column in (self._shares @ values).T]
 
     def parts(self) -> Parts:
-        """The leaves of the trees."""
+        """Return the leaves of the trees."""
         ends = np.cumsum([0, *(leaves.columns.size for leaves in self.leaves)]).tolist()
         return Parts(self._leaf_columns, self._shares, [slice(*pair) for pair in pairwise(ends)], 1)
 
@@ -219,7 +219,7 @@ class ForestWeighting(Weighting):
         return self.confirmed(self.context(x))
 
     def confirmed(self, context: Floats) -> Floats:
-        """Weights at `context` by the fitted forest."""
+        """Return weights at `context` by the fitted forest."""
         return self.forest.at(self.inputs.row(context))
 
     def leave(self, x: Floats) -> Row:

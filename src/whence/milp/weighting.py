@@ -58,22 +58,22 @@ class Weighting(ABC):
 
     @abstractmethod
     def mean(self, values: Floats) -> Linear:
-        """Weighted mean of `values`, one per past observation."""
+        """Return the weighted mean of `values`, one per past observation."""
 
     def at_most(self, values: Floats, limit: float) -> Row:
-        """The row that says: the weighted mean of `values` is at most `limit`."""
+        """Return the row that says: the weighted mean of `values` is at most `limit`."""
         return scaled(self.mean(values), limit)
 
     def means(self, values: Floats) -> list[Linear]:
-        """Weighted mean of every column of `values`."""
+        """Return the weighted mean of every column of `values`."""
         return [self.mean(column) for column in values.T]
 
     @abstractmethod
     def parts(self) -> Parts:
-        """What weights are made of: leaves of trees, or neighbours."""
+        """Return what weights are made of: leaves of trees, or neighbours."""
 
     def by_parts(self, value: Callable[[Floats], float]) -> Linear:
-        """Sum of what `value` says of the weights of the parts, each times its share."""
+        """Return the sum of what `value` says of the weights of the parts, each times its share."""
         parts, known = self.parts(), dict[bytes, float]()
         share = np.asarray(parts.shares.sum(axis=1)).ravel()
         found = np.empty(share.size)
@@ -92,23 +92,23 @@ class Weighting(ABC):
     @staticmethod
     @abstractmethod
     def ceilings(weights: Any, how: str) -> Floats:
-        """Upper bounds on the weights over all contexts (see :func:`whence.milp.w_max`)."""
+        """Return the upper bounds on the weights over all contexts (see :func:`whence.milp.w_max`)."""
 
     def context(self, x: Floats) -> Floats:
-        """The context where the variables are `x`, in coordinates."""
+        """Return the context where the variables are `x`, in coordinates."""
         return np.array([axis.position(x) for axis in self.axes])
 
     @abstractmethod
     def chosen(self, x: Floats) -> Floats:
-        """The weights that the model has settled on where the variables are `x`."""
+        """Return the weights that the model has settled on where the variables are `x`."""
 
     @abstractmethod
     def confirmed(self, context: Floats) -> Floats | None:
-        """Weights at `context` by the fitted estimator; None where they are ambiguous."""
+        """Return weights at `context` by the fitted estimator; None where they are ambiguous."""
 
     @abstractmethod
     def leave(self, x: Floats) -> Row:
-        """The row that cuts off all contexts with the weights that the model has where the variables are `x`."""
+        """Return the row that cuts off all contexts with the weights that the model has where the variables are `x`."""
 
 
 #: The ways to bound the weights.
@@ -116,7 +116,7 @@ WAYS = ("sample", "path", "mean", "unit")
 
 
 def w_max(weights: Weights, how: str = "sample") -> Floats:
-    """Upper bounds on the weight of every past observation, over all contexts.
+    """Return the upper bounds on the weight of every past observation, over all contexts.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def w_max(weights: Weights, how: str = "sample") -> Floats:
 
 
 def largest_in_leaves(members: LeafMembers, how: str) -> Floats:
-    """The same for trees, in the way `how`."""
+    """Return the same for trees, in the way `how`."""
     leaf = members.leaf_of()
     own = np.array([1.0 / np.maximum(size[at], 1) for size, at in zip(members.size, leaf, strict=True)])
     total = members.totals()
@@ -168,7 +168,7 @@ def largest_in_leaves(members: LeafMembers, how: str) -> Floats:
 
 
 def _longest_path(members: LeafMembers, leaf: NDArray[np.int64], own: Floats) -> float:
-    """Mean weight along the heaviest chain of leaves, one per tree, each sharing a sample with the next."""
+    """Return the mean weight along the heaviest chain of leaves, one per tree, each sharing a sample with the next."""
     reached = own[0].copy()
     for t in range(1, leaf.shape[0]):
         # The best chain into a leaf comes from any leaf of the tree before that holds one of its samples.

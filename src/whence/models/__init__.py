@@ -22,7 +22,7 @@ LIBRARIES: dict[str, str] = {
 
 
 def read(fitted: Any) -> FittedTrees | None:
-    """The trees of a fitted object; None where no library that is known has made it."""
+    """Return the trees of a fitted object; None where no library that is known has made it."""
     # A class of the user's own is read like the one that it derives from.
     for kind in type(fitted).__mro__:
         for package, path in LIBRARIES.items():

@@ -78,17 +78,17 @@ class FittedTrees(ABC):
     @classmethod
     @abstractmethod
     def of(cls, fitted: Any) -> Self | None:
-        """What is read of a model; None where it is none of this library's that has trees."""
+        """Return what is read of a model; None where it is none of this library's that has trees."""
 
     @abstractmethod
     def leaves(self, X: Floats) -> NDArray[np.int64]:
-        """Leaf, as a node of `trees`, of every row in every tree: by the model itself where it tells them.
+        """Return the leaf, as a node of `trees`, of every row in every tree: by the model itself where it tells them.
 
         Categories are codes; NaN is missing and a negative code unknown.
         """
 
     def counted(self, leaves: NDArray[np.int64], mass: Floats | None = None) -> NDArray[np.bool_] | None:
-        """Which past observations count in which tree, of shape (trees, n), where the model says so by itself.
+        """Return which past observations count in which tree, of shape (trees, n), where the model says so by itself.
 
         `leaves` are those of the past observations, and `mass` what each of them counts for, where they do not count
         alike. None where all of them count in every tree.
@@ -96,7 +96,7 @@ class FittedTrees(ABC):
         return None
 
     def codes(self, column: int, levels: Sequence[Hashable]) -> tuple[int | None, ...]:
-        """The codes of categories of a column; None for one that the model does not know."""
+        """Return the codes of categories of a column; None for one that the model does not know."""
         known = {level: code for code, level in enumerate(self.categories[column])}
         return tuple(known.get(level) for level in levels)
 
@@ -111,14 +111,14 @@ class FittedTrees(ABC):
 
     @abstractmethod
     def forecast(self, label: Any = None) -> Forecast:
-        """The number that the model forecasts, or the score of one of its classes, as a sum over its trees."""
+        """Return the number that the model forecasts, or the score of one of its classes, as a sum over its trees."""
 
     @abstractmethod
     def predicted(self, X: Floats, label: Any = None) -> Floats:
         """Return that number for every row by the model itself."""
 
     def table(self, X: Floats) -> Any:
-        """Rows as the model takes them: an array, or a table where it knows names or categories."""
+        """Return rows as the model takes them: an array, or a table where it knows names or categories."""
         if not self.categories:
             return X if self.names is None else pd.DataFrame(X, columns=self.names)
         columns: dict[str, Any] = {}
@@ -132,7 +132,7 @@ class FittedTrees(ABC):
 
 
 def nested(root: Any, children: Any, split: Any) -> tuple[RawTree, list[Any]]:
-    """A tree that a library gives as objects within objects, and its leaves in the order in which they were met.
+    """Return a tree that a library gives as objects within objects, and its leaves in the order in which they were met.
 
     Parameters
     ----------

@@ -148,7 +148,7 @@ class CatBoostTrees(FittedTrees):
 
 
 def _numbered(tree: RawTree) -> list[int]:
-    """Leaves of a tree that is not symmetric in the order of their numbers.
+    """Return leaves of a tree that is not symmetric in the order of their numbers.
 
     From left to right, but a right child that is a leaf comes before what lies below its sibling.
     """
@@ -179,7 +179,7 @@ def hashes_of(names: Sequence[str]) -> list[int]:
 
 
 def _unsigned(value: Any) -> int:
-    """A hash, which is written with a sign now and then."""
+    """Return a hash, which is written with a sign now and then."""
     return int(value) & 0xFFFFFFFF
 
 

@@ -72,7 +72,7 @@ class HonestTrees(FittedTrees):
         )
 
     def _as_trained(self, leaves: NDArray[np.int64], counted: NDArray[np.bool_]) -> bool:
-        """Whether as many rows that count stand in every leaf as did when the forest was trained."""
+        """Return whether as many rows that count stand in every leaf as did when the forest was trained."""
         for t, tree in enumerate(self._members):
             leaf = tree.children_left < 0
             standing = np.bincount(leaves[counted[t], t], minlength=leaf.size)
@@ -112,7 +112,7 @@ class HonestTrees(FittedTrees):
 
 
 def _forest_of(fitted: Any) -> Any:
-    """The forest in a model of econml that is a wrapper around one."""
+    """Return the forest in a model of econml that is a wrapper around one."""
     if hasattr(fitted, "model_cate") and hasattr(fitted, "rlearner_model_final_"):
         if getattr(fitted, "featurizer", None) is not None:
             raise InputError(

@@ -40,7 +40,7 @@ class ReadForestWeights(ForestWeights):
 
     @classmethod
     def made(cls, fitted: Any, read: FittedTrees, counted: NDArray[np.bool_] | None = None) -> ReadForestWeights:
-        """Weights of a model and what was read of it."""
+        """Return weights of a model and what was read of it."""
         weights = cls(n_trees=max(1, len(read.trees)), max_depth=None)
         weights.frozen, weights.read, weights.counted = fitted, read, counted
         return weights
@@ -90,7 +90,7 @@ class ReadForestWeights(ForestWeights):
 
     @classmethod
     def view_of(cls, forest: ForestWeights) -> ReadForestWeights:
-        """A forest of scikit-learn's own trees as one that was read."""
+        """Return a forest of scikit-learn's own trees as one that was read."""
         found = read(forest.forest_)
         assert found is not None
         return cls.view(forest.forest_, found, forest)
@@ -126,7 +126,7 @@ class ReadForestWeights(ForestWeights):
         return self.read.leaves(self._layout.model_rows(X))
 
     def rows(self, X: NDArray[Any]) -> Floats:
-        """Weights by the model's own leaves."""
+        """Return weights by the model's own leaves."""
         return self._members.at_leaves(self._leaves(X))
 
     def per_tree(self, row: Floats) -> Floats | None:
@@ -139,13 +139,13 @@ class ReadForestWeights(ForestWeights):
         return self.members_
 
     def state(self) -> Iterator[Any]:
-        """The trees, what their leaves stand for, and who stands in them."""
+        """Yield the trees, what their leaves stand for, and who stands in them."""
         yield from super().state()
         yield {"library": self.read.kind}
         yield from self._members.first
 
     def describe(self) -> str:
-        """How many trees of which library."""
+        """Return how many trees of which library."""
         return f"{len(self.trees)} trees of a {self.read.kind} model"
 
     def _check_read(self, inputs: Floats, leaves: NDArray[np.int64]) -> None:
@@ -161,7 +161,7 @@ class ReadForestWeights(ForestWeights):
                 )
 
     def _counting(self, leaves: NDArray[np.int64], mass: Floats | None) -> NDArray[np.bool_] | None:
-        """Which rows count in which tree: as the user says, or else the model."""
+        """Return which rows count in which tree: as the user says, or else the model."""
         counted, wanted = self.counted, (len(self.read.trees), len(leaves))
         if counted is None:
             counted = self.read.counted(leaves, mass)
@@ -260,11 +260,11 @@ class ReadMembers(LeafMembers):
         return np.array(found)
 
     def at_leaves(self, leaves: Ints) -> Floats:
-        """Weights of every sample where the library's trees have these leaves, one row each."""
+        """Return weights of every sample where the library's trees have these leaves, one row each."""
         return np.array([self._shares(row) for row in leaves])
 
     def per_tree_at(self, leaves: Ints) -> Floats:
-        """The weights that each tree gives alone, where they have these leaves."""
+        """Return the weights that each tree gives alone, where they have these leaves."""
         found = np.zeros(self.order.shape)
         for t, node in enumerate(leaves.tolist()):
             first, size = (int(array[node]) for array in self.slices_of[t])
@@ -287,7 +287,7 @@ class ReadMembers(LeafMembers):
 
 
 def _sorted(tree: RawTree, own: Ints, counted: NDArray[np.bool_] | None) -> tuple[Any, tuple[Ints, Ints]]:
-    """The samples sorted by their leaves, those that do not count last, and the slice of every node."""
+    """Return the samples sorted by their leaves, those that do not count last, and the slice of every node."""
     order, nodes = tree.leaves, tree.feature.size
     rank = np.zeros(nodes, dtype=np.int64)
     rank[order] = np.arange(order.size)

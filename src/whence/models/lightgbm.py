@@ -114,14 +114,14 @@ def _split(item: dict[str, Any]) -> Any:
 
 
 def _seen_as_zero(threshold: float) -> float:
-    """A threshold among the numbers that LightGBM takes for 0, as it then really works."""
+    """Return a threshold among the numbers that LightGBM takes for 0, as it then really works."""
     if abs(threshold) > ZERO:
         return threshold
     return ZERO if threshold >= 0.0 else float(np.nextafter(-ZERO, -np.inf))
 
 
 def _categories(told: dict[str, Any], names: list[str] | None) -> dict[int, list[Any]]:
-    """The categories of those columns that came as such, in the order of their codes."""
+    """Return the categories of those columns that came as such, in the order of their codes."""
     levels = told.get("pandas_categorical") or []
     known = [j for j, info in enumerate(told["feature_infos"].values()) if info.get("values")]
     if not levels:
@@ -136,7 +136,7 @@ def _categories(told: dict[str, Any], names: list[str] | None) -> dict[int, list
 
 
 def _matched(told: dict[str, Any], levels: list[list[Any]], known: list[int]) -> dict[int, list[Any]]:
-    """Which column each list of categories belongs to: they are in the order of the columns."""
+    """Return which column each list of categories belongs to: they are in the order of the columns."""
     if len(levels) == len(known):
         return dict(zip(known, levels, strict=True))
     raise InputError(

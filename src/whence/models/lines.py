@@ -58,22 +58,22 @@ class Line:
         return self
 
     def forecast(self, X: Floats) -> Floats:
-        """The forecast of every row, as one column."""
+        """Return the forecast of every row, as one column."""
         found: Floats = X @ self.coefficients.T + self.intercepts
         return found
 
     def sums(self, X: Floats) -> Floats:
-        """The same as an array."""
+        """Return the same as an array."""
         found: Floats = self.forecast(X)[:, 0]
         return found
 
     def at(self, row: Floats) -> Floats:
-        """The forecast in one context."""
+        """Return the forecast in one context."""
         found: Floats = self.forecast(np.asarray(row, dtype=np.float64)[None, :])[0]
         return found
 
     def precision(self) -> float:
-        """By how much sums taken in another order may differ."""
+        """Return by how much sums taken in another order may differ."""
         size = np.abs(self.coefficients[0]) @ np.abs(self.inputs).max(axis=0) + abs(float(self.intercepts[0]))
         return float(ROUNDING * (self.inputs.shape[1] + 2) * size)
 
@@ -96,7 +96,7 @@ class FittedLine:
 
     @classmethod
     def of(cls, model: Any) -> FittedLine | None:
-        """What is read of a model; None where it is none of this kind."""
+        """Return what is read of a model; None where it is none of this kind."""
         last = _last(model)
         known = hasattr(last, "coef_") and hasattr(last, "intercept_") and hasattr(last, "predict")
         # A support vector machine has coefficients only where its kernel is a line.
@@ -118,7 +118,7 @@ class FittedLine:
         return list(getattr(self.last, "classes_", []))
 
     def labels(self) -> list[Any]:
-        """What is asked about by name: one of three classes or more, or one of several outputs."""
+        """Return what is asked about by name: one of three classes or more, or one of several outputs."""
         classes = self.classes
         outputs = 1 if classes else int(np.atleast_1d(np.asarray(self.last.intercept_)).size)
         wide = np.asarray(self.last.coef_)
@@ -140,14 +140,14 @@ class FittedLine:
         return "log" if name in EXPONENTIAL else "identity"
 
     def predicted(self, table: pd.DataFrame, label: Any = None) -> Floats:
-        """What the model itself says of every row: a forecast, a probability, or the score of a class."""
+        """Return what the model itself says of every row: a forecast, a probability, or the score of a class."""
         shown = self._shown(table)
         if self.link == "logit":
             return np.asarray(self.model.predict_proba(shown)[:, 1], dtype=np.float64)
         return self._column(shown, label)
 
     def linear(self, table: pd.DataFrame, label: Any = None) -> Floats:
-        """The line behind it, for every row."""
+        """Return the line behind it, for every row."""
         found = self._column(self._shown(table), label)
         return np.log(found) if self.link == "log" else found
 
@@ -158,7 +158,7 @@ class FittedLine:
         return np.ascontiguousarray(columns[:, labels.index(label) if labels else 0])
 
     def _shown(self, table: pd.DataFrame) -> Any:
-        """Rows as the model takes them."""
+        """Return rows as the model takes them."""
         if self.names is not None:
             return table.set_axis(self.names, axis=1)
         return table.to_numpy()
@@ -172,7 +172,7 @@ class FittedLine:
         inputs: Floats,
         label: Any = None,
     ) -> Line:
-        """The line, from what the model says where one column of a past context after the other is changed.
+        """Return the line, from what the model says where one column of a past context after the other is changed.
 
         Parameters
         ----------
@@ -240,7 +240,7 @@ def check_steps(model: Any, refused: Collection[str] = ()) -> None:
 
 
 def _transformers(model: Any) -> list[Any]:
-    """All transformers of a pipeline and of the column transformers in it."""
+    """Return all transformers of a pipeline and of the column transformers in it."""
     if isinstance(model, str):
         return []
     if hasattr(model, "steps"):
@@ -258,7 +258,7 @@ def _transformers(model: Any) -> list[Any]:
 
 
 def probes(column: pd.Series) -> list[float]:
-    """Values of a number at which it is looked what a model makes of it, from the least to the largest."""
+    """Return values of a number at which it is looked what a model makes of it, from the least to the largest."""
     past = np.unique(column.to_numpy(dtype=np.float64))
     if past.size == 1:
         return [0.0, 1.0] if column.dtype == bool else [float(past[0]), float(past[0] + max(1.0, abs(past[0])))]
@@ -314,14 +314,14 @@ class PipedTrees(FittedTrees):
 
     @classmethod
     def of(cls, fitted: Any) -> Self | None:
-        """What is read of a pipeline that ends in trees; None for anything else."""
+        """Return what is read of a pipeline that ends in trees; None for anything else."""
         if not hasattr(fitted, "steps") or len(fitted.steps) < 2:
             return None
         inner = read(fitted.steps[-1][1])
         return None if inner is None or not inner.trees else cls(fitted, inner)
 
     def in_columns(self, history: pd.DataFrame, columns: Sequence[Column]) -> PipedTrees:
-        """The same with splits of the columns of a table, of which `history` holds past rows."""
+        """Return the same with splits of the columns of a table, of which `history` holds past rows."""
         made = PipedTrees(self.model, self.inner)
         made._columns, made._like = columns, history
         made.categories = {j: list(own) for j, (_, _, own) in enumerate(columns) if own is not None}
@@ -329,13 +329,13 @@ class PipedTrees(FittedTrees):
         return made
 
     def transformed(self, table: pd.DataFrame) -> Floats:
-        """What the last step is shown."""
+        """Return what the last step is shown."""
         shown: Any = table.to_numpy() if self.names is None else table.set_axis(self.names, axis=1)
         found = self.model[:-1].transform(shown)
         return np.asarray(found.toarray() if hasattr(found, "toarray") else found, dtype=np.float64)
 
     def _rows(self, X: Floats) -> Floats:
-        """Rows of numbers and codes as the last step sees them."""
+        """Return rows of numbers and codes as the last step sees them."""
         values: dict[str, Any] = {}
         for j, (name, _, own) in enumerate(self._columns):
             values[name] = X[:, j] if own is None else np.array([own[int(code)] for code in X[:, j]], dtype=object)
@@ -404,7 +404,7 @@ class _Taken:
         return self.piped.transformed(typed_like(table, self.history))
 
     def trees(self) -> list[RawTree]:
-        """The trees with splits of the user's columns."""
+        """Return the trees with splits of the user's columns."""
         old = self.piped.inner.trees
         numbers: dict[int, dict[float, float]] = {}
         for c in range(self.source.size):
@@ -434,7 +434,7 @@ class _Taken:
         return replace(tree, feature=feature, threshold=threshold, sets=sets)
 
     def _compared(self, values: Floats) -> Floats:
-        """Numbers as the library compares them."""
+        """Return numbers as the library compares them."""
         return values.astype(np.float32).astype(np.float64) if self.piped.inner.single else values
 
     def _turns(self, c: int, cuts: Floats) -> Floats:

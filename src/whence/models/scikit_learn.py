@@ -210,7 +210,7 @@ class HistogramTrees(FittedTrees):
         )
 
     def leaves(self, X: Floats) -> NDArray[np.int64]:
-        """By the arrays of its trees, as it has no method for it; their values are held against its own."""
+        """Return leaves by the arrays of its trees, for want of a method; their values are held against its own."""
         found = np.column_stack([tree.apply(X) for tree in self.trees])
         own = self._sums(X)
         read = np.zeros_like(own)
@@ -221,7 +221,7 @@ class HistogramTrees(FittedTrees):
         return found
 
     def _sums(self, X: Floats) -> Floats:
-        """What the trees add up to by the model itself, without its offset."""
+        """Return what the trees add up to by the model itself, without its offset."""
         raw = np.asarray(self.model._raw_predict(self.table(X)), dtype=np.float64).reshape(len(X), -1)
         found: Floats = raw - np.asarray(self.model._baseline_prediction, dtype=np.float64).reshape(1, -1)
         return found
@@ -249,7 +249,7 @@ class HistogramTrees(FittedTrees):
 
 
 def _without_missing(levels: Any) -> list[Any]:
-    """Categories in the order of their codes; a missing one, always the last, has no code among them."""
+    """Return categories in the order of their codes; a missing one, always the last, has no code among them."""
     found = list(levels)
     if found and isinstance(found[-1], float) and np.isnan(found[-1]):
         raise InputError(
@@ -275,7 +275,7 @@ class FittedNeighbours(NamedTuple):
 
 
 def read_neighbours(fitted: Any) -> FittedNeighbours:
-    """What a fitted KNeighborsRegressor or KNeighborsClassifier knows; others are refused."""
+    """Return what a fitted KNeighborsRegressor or KNeighborsClassifier knows; others are refused."""
     if not isinstance(fitted, KNeighborsRegressor | KNeighborsClassifier):
         raise InputTypeError(
             "'fitted' must be a fitted KNeighborsRegressor or KNeighborsClassifier of scikit-learn. "
@@ -300,7 +300,7 @@ def read_neighbours(fitted: Any) -> FittedNeighbours:
 
 
 def _metric(fitted: Any, columns: int) -> Any:
-    """The metric of a fitted model as :class:`whence.weights.KNNWeights` takes it."""
+    """Return the metric of a fitted model as :class:`whence.weights.KNNWeights` takes it."""
     name, given = fitted.effective_metric_, dict(fitted.effective_metric_params_ or {})
     power = given.pop("p", None)
     if name in ("minkowski", "p") and given.get("w") is None and power in (1, 2):
@@ -335,7 +335,7 @@ def check_same_rows(remembered: Floats, given: Floats) -> None:
 
 
 def own_neighbours(fitted: Any, row: Floats, count: int) -> tuple[Floats, Any]:
-    """Distances and row numbers of the nearest rows to `row`, by the fitted model itself."""
+    """Return distances and row numbers of the nearest rows to `row`, by the fitted model itself."""
     names = getattr(fitted, "feature_names_in_", None)
     shown: Any = row[None, :] if names is None else pd.DataFrame(row[None, :], columns=names)
     # In a worker of a cluster scikit-learn would otherwise send this single row round the cluster.
@@ -345,7 +345,7 @@ def own_neighbours(fitted: Any, row: Floats, count: int) -> tuple[Floats, Any]:
 
 
 def own_rounding(fitted: Any, points: Floats) -> float:
-    """By how much a squared distance of the fitted model may be off, in the square of its units."""
+    """Return by how much a squared distance of the fitted model may be off, in the square of its units."""
     own = fitted._fit_X.dtype
     step = float(np.finfo(own).eps) if np.issubdtype(own, np.floating) else float(np.finfo(np.float64).eps)
     if fitted._fit_method == "brute" and fitted.effective_metric_ in ("euclidean", "l2"):

@@ -135,7 +135,7 @@ class ArrayTree:
         return int(self.feature.size)
 
     def apply(self, X: NDArray[Any]) -> Ints:
-        """Leaf of every row."""
+        """Return the leaf of every row."""
         seen = self._seen(X)
         at = np.zeros(len(seen), dtype=np.int64)
         rows = np.flatnonzero(self.feature[at] >= 0)
@@ -147,7 +147,7 @@ class ArrayTree:
         return at
 
     def decision_path(self, X: NDArray[Any]) -> sparse.csr_matrix:
-        """Nodes on the way of every row."""
+        """Return nodes on the way of every row."""
         seen = self._seen(X)
         indices: list[int] = []
         ends = [0]
@@ -167,7 +167,7 @@ class ArrayTree:
         return seen.astype(np.float64)
 
     def turns(self, thresholds: Floats) -> tuple[Floats, Floats]:
-        """The last number to the left of each threshold, and the first one to the right."""
+        """Return the last number to the left of each threshold, and the first one to the right."""
         return single_turns(thresholds) if self.single else double_turns(thresholds)
 
 
@@ -177,7 +177,7 @@ def double_turns(thresholds: Floats) -> tuple[Floats, Floats]:
 
 
 def _single_below(thresholds: Floats) -> NDArray[np.float32]:
-    """The largest float32 that is not above each threshold."""
+    """Return the largest float32 that is not above each threshold."""
     below = thresholds.astype(np.float32)
     over = below.astype(np.float64) > thresholds
     below[over] = np.nextafter(below[over], np.float32(-np.inf))
@@ -272,7 +272,7 @@ class _Laying:
         return at
 
     def _next(self, node: int, known: _Known) -> tuple[int, _Known, tuple[Any, ...]]:
-        """The next node that really asks something, with what it asks and what both sides then know."""
+        """Return the next node that really asks something, with what it asks and what both sides then know."""
         raw = self.raw
         while raw.feature[node] >= 0:
             column = int(raw.feature[node])
@@ -316,7 +316,7 @@ class Layout:
 
     @classmethod
     def plain(cls, columns: int) -> Layout:
-        """The model's columns themselves."""
+        """Return the model's columns themselves."""
         return cls(tuple(Place(j) for j in range(columns)))
 
     @classmethod
@@ -340,7 +340,7 @@ class Layout:
         return cls(tuple(places))
 
     def trees(self, read: FittedTrees, missing: frozenset[int] = frozenset()) -> list[ArrayTree]:
-        """The model's trees in this layout, for contexts in which some of its columns are missing."""
+        """Return the model's trees in this layout, for contexts in which some of its columns are missing."""
         return [laid(tree, self.places, read.single, missing) for tree in read.trees]
 
     def model_rows(self, X: NDArray[Any]) -> Floats:

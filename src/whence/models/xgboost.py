@@ -136,7 +136,7 @@ def _tree(told: dict[str, Any], categories: Mapping[int, list[Hashable]]) -> Raw
 
 
 def _categories(told: dict[str, Any], columns: list[int]) -> dict[int, list[Hashable]]:
-    """The categories of some columns, in the order of their codes."""
+    """Return the categories of some columns, in the order of their codes."""
     coded = (told.get("cats") or {}).get("enc") or []
     if len(coded) <= max(columns):
         raise InputError(

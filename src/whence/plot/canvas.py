@@ -27,12 +27,12 @@ LINES: dict[str, dict[str, Any]] = {
 
 
 def look_of(looks: dict[str, dict[str, Any]], plan: str, report: Report) -> dict[str, Any]:
-    """How the bars or lines of a plan look, with what the report calls the plan."""
+    """Return how the bars or lines of a plan look, with what the report calls the plan."""
     return looks[plan] | ({"label": other_plan(report)} if plan == "a" else {})
 
 
 def matplotlib() -> Any:
-    """The module ``matplotlib.pyplot``, or an error that says how to install it."""
+    """Return the module ``matplotlib.pyplot``, or an error that says how to install it."""
     try:
         import matplotlib.pyplot as pyplot
     except ImportError as error:
@@ -43,7 +43,7 @@ def matplotlib() -> Any:
 
 
 def axes_for(ax: Any, size: tuple[float, float]) -> Axes:
-    """`ax`, or where it is None that of a new figure of that size in inches."""
+    """Draw `ax`, or where it is None that of a new figure of that size in inches."""
     pyplot = matplotlib()
     axes: Axes = pyplot.subplots(figsize=size, layout="constrained")[1] if ax is None else ax
     if not hasattr(axes, "transData"):
@@ -52,7 +52,7 @@ def axes_for(ax: Any, size: tuple[float, float]) -> Axes:
 
 
 def report_in(explanation: Any, name: str = "why") -> Report:
-    """The report of `explanation`, or an error where it is none."""
+    """Return the report of `explanation`, or an error where it is none."""
     report = getattr(explanation, "report", None)
     if not isinstance(report, Report):
         raise InputTypeError(f"{name!r} must be an Explanation. Got {explanation!r} instead.", parameter=name)
@@ -60,7 +60,7 @@ def report_in(explanation: Any, name: str = "why") -> Report:
 
 
 def empty(ax: Axes, said: str) -> Axes:
-    """`ax` with nothing but a sentence."""
+    """Draw `ax` with nothing but a sentence."""
     ax.axis("off")
     wrapped = "\n".join(textwrap.wrap(said, 44))
     ax.text(0.5, 0.5, wrapped, ha="center", va="center", transform=ax.transAxes, color=SOFT)
@@ -68,7 +68,7 @@ def empty(ax: Axes, said: str) -> Axes:
 
 
 def fitting(name: str, width: int = 24, lines: int = 2) -> str:
-    """`name` in at most `lines` lines of `width` letters, shortened with an ellipsis.
+    """Return `name` in at most `lines` lines of `width` letters, shortened with an ellipsis.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def fitting(name: str, width: int = 24, lines: int = 2) -> str:
 
 
 def written(text: str) -> str:
-    """`text` as matplotlib has to get it: a dollar sign would begin a formula."""
+    """Return `text` as matplotlib has to get it: a dollar sign would begin a formula."""
     return text.replace("$", r"\$")
 
 

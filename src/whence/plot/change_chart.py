@@ -41,7 +41,7 @@ SWITCH = (0.15, 0.85)
 
 
 def changes(why: Explanation, *, most: int = 12, ax: Axes | None = None) -> Axes:
-    """Every feature that changes, from its value to the changed one, on the range that the history has seen.
+    """Draw every feature that changes, from its value to the changed one, on the range that the history has seen.
 
     At most `most` features are drawn, those that change most; the others are counted. Where the explanation knows its
     rule (see :meth:`~whence.explain.explanation.Explanation.with_rule`), the part of a feature's range in which that
@@ -168,7 +168,7 @@ def _change(ax: Axes, y: int, line: _Line, texts: Sequence[str], unit: str) -> N
 
 
 def weights(why: Explanation, *, count: int = 6, ax: Axes | None = None) -> Axes:
-    """The past observations that gain most weight and those that lose most, from a ring to a dot.
+    """Draw the past observations that gain most weight and those that lose most, from a ring to a dot.
 
     The colour is that of the plan which would have been cheaper under the observation. `count` of them gain and as
     many lose, up to 8 where the explanation is a light one.
@@ -226,7 +226,7 @@ def _cheaper(one: Observation) -> str | None:
 
 
 def _named(report: Report, one: Observation) -> str:
-    """The observation's row label, and its values of what changes."""
+    """Return the observation's row label, and its values of what changes."""
     names = [change.feature for change in report.changes if change.feature in one.values][:2]
     said = ", ".join(_value(report, name, one.values[name]) for name in names)
     return fitting(f"{one.label} ({said})" if said else one.label, 34, 1)

@@ -39,7 +39,7 @@ STREET = "#b9c2ca"
 
 
 def plans(why: Explanation, *, most: int = 16, ax: Axes | None = None) -> Axes:
-    """Both plans: quantities as bars, routes on their map, all others in words.
+    """Draw both plans: quantities as bars, routes on their map, all others in words.
 
     At most `most` quantities are drawn: those on which the plans differ most.
 
@@ -77,7 +77,7 @@ def plans(why: Explanation, *, most: int = 16, ax: Axes | None = None) -> Axes:
 
 
 def _in_words(report: Report, ax: Axes | None) -> Axes:
-    """Both plans as text, in the colours of their bars."""
+    """Draw both plans as text, in the colours of their bars."""
     both = report.plans
     ax = axes_for(ax, (6.4, 2.6))
     ax.axis("off")
@@ -91,7 +91,7 @@ def _in_words(report: Report, ax: Axes | None) -> Axes:
 
 
 def routes(why: Explanation, *, ax: Axes | None = None) -> Axes:
-    """Both routes on the map of their network.
+    """Draw both routes on the map of their network.
 
     The nodes of the `ShortestPath` must have positions: the attribute ``pos``, or pairs of whole numbers as nodes.
 
@@ -142,7 +142,7 @@ def routes(why: Explanation, *, ax: Axes | None = None) -> Axes:
 
 
 def costs(why: Explanation, *, ax: Axes | None = None) -> Axes:
-    """Cost of both plans in the context as it is and in the changed one.
+    """Draw the cost of both plans in the context as it is and in the changed one.
 
     Examples
     --------
@@ -177,7 +177,7 @@ def costs(why: Explanation, *, ax: Axes | None = None) -> Axes:
 
 
 def outcomes(why: Explanation, *, when: str = "before", ax: Axes | None = None) -> Axes:
-    """How the costs of both plans spread over the past observations, as the context weighs them.
+    """Draw how the costs of both plans spread over the past observations, as the context weighs them.
 
     `when` is "before" for the context as it is and "after" for the changed one. Both have the same scales.
 

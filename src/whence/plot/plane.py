@@ -46,7 +46,7 @@ class Side:
     named: bool
 
     def place(self, found: Any) -> float:
-        """Where a value is drawn."""
+        """Return where a value is drawn."""
         return float(self.values.index(found)) if self.named else float(found)
 
 
@@ -59,7 +59,7 @@ def plane(
     resolution: int = 60,
     ax: Axes | None = None,
 ) -> Axes:
-    """Where each plan wins over two features, all other features being as in the initial context.
+    """Draw where each plan wins over two features, all other features being as in the initial context.
 
     The policy's own weights are asked on a grid, for both plans of `why`. Where an explanation among `why` and `others`
     is an absolute one, the map also shows where no plan at all is better than the alternative. Where one of them knows
@@ -166,7 +166,7 @@ def _winners(policy: Policy, why: Explanation, across: Side, up: Side, absolute:
 
 
 def _winners_by_forecast(policy: Policy, why: Explanation, table: pd.DataFrame, absolute: bool) -> NDArray[np.int64]:
-    """The same where outcomes follow a forecast: contexts with one forecast are judged once."""
+    """Return the same where outcomes follow a forecast: contexts with one forecast are judged once."""
     known: dict[bytes, int] = {}
     found = []
     for seen in policy._inputs(table):
@@ -292,7 +292,7 @@ def draw_rule(ax: Axes, why: Explanation, sides: Sequence[Axis]) -> None:
 
 
 def _holds(condition: Condition) -> bool:
-    """Whether a feature keeps to its condition in the initial context."""
+    """Return whether a feature keeps to its condition in the initial context."""
     if condition.values is not None:
         return condition.was in condition.values
     low = -float("inf") if condition.low is None else condition.low
@@ -301,7 +301,7 @@ def _holds(condition: Condition) -> bool:
 
 
 def _parts(side: Axis, condition: Condition | None) -> list[tuple[float, float]]:
-    """From where to where the box reaches along one side: in one piece, or a piece for every value allowed."""
+    """Return from where to where the box reaches along one side: in one piece, or a piece for every value allowed."""
     first, last = float(side.edges[0]), float(side.edges[-1])
     if condition is None:
         return [(first, last)]

@@ -146,7 +146,7 @@ def front(found: Any, *, ax: Axes | None = None) -> Axes:
 
 
 def menu(found: Any, *, most: int = 12, ax: Axes | None = None) -> Axes:
-    """Every answer of a menu as a row: a bar for its distance, and the features that it changes.
+    """Draw every answer of a menu as a row: a bar for its distance, and the features that it changes.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ def menu(found: Any, *, most: int = 12, ax: Axes | None = None) -> Axes:
 
 
 def contributions(found: Any, *, most: int = 12, ax: Axes | None = None) -> Axes:
-    """What every changed feature contributes to the turn of a decision, largest first.
+    """Draw what every changed feature contributes to the turn of a decision, largest first.
 
     Parameters
     ----------
@@ -253,7 +253,7 @@ BAR = 0.36
 
 
 def evaluation(frame: pd.DataFrame, folds: pd.DataFrame, risk: str, unit: str, *, ax: Axes | None = None) -> Axes:
-    """Costs as bars, policies filled and baselines hollow, each with the cost of every fold as a dot.
+    """Draw costs as bars, policies filled and baselines hollow, each with the cost of every fold as a dot.
 
     Parameters
     ----------
@@ -297,7 +297,7 @@ def evaluation(frame: pd.DataFrame, folds: pd.DataFrame, risk: str, unit: str, *
 
 
 def overview(why: Explanation) -> Figure:
-    """A new figure with the changes, both plans, their costs, their outcomes and the observations that speak.
+    """Return a new figure with the changes, both plans, their costs, their outcomes and the observations that speak.
 
     Examples
     --------

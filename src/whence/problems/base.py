@@ -122,26 +122,26 @@ class DecisionProblem(ABC):
 
     @abstractmethod
     def costs(self, decision: Any, Y: Floats) -> Floats:
-        """Cost of `decision` under every row of `Y` (recourse included), as a 1-D array."""
+        """Return the cost of `decision` under every row of `Y` (recourse included), as a 1-D array."""
 
     @abstractmethod
     def solve(self, Y: Floats, weights: Floats, risk: Risk) -> Any:
-        """A plan that minimises `risk` of the costs when row i of `Y` has weight ``weights[i]``."""
+        """Return a plan that minimises `risk` of the costs when row i of `Y` has weight ``weights[i]``."""
 
     def outcome_columns(self) -> int | None:
-        """How many columns the outcomes must have; None where any number will do."""
+        """Return how many columns the outcomes must have; None where any number will do."""
         return None
 
     def check(self, decision: Any) -> str | None:
-        """None where `decision` is feasible, otherwise one sentence that says why it is not."""
+        """Return None where `decision` is feasible, otherwise one sentence that says why it is not."""
         return None
 
     def vector(self, decision: Any) -> Floats:
-        """`decision` as a flat array of numbers, one per part."""
+        """Return `decision` as a flat array of numbers, one per part."""
         return np.asarray(decision, dtype=np.float64).ravel()
 
     def parts(self, outcomes: Sequence[str] = ()) -> list[str] | None:
-        """Names of the entries of :meth:`vector`, where the problem knows them.
+        """Return names of the entries of :meth:`vector`, where the problem knows them.
 
         Here and below, `outcomes` are the names of the columns of Y, after which some problems name their parts.
         """
@@ -162,7 +162,7 @@ class DecisionProblem(ABC):
     # ---- plans outside of the problem: as plain data, as typed text, on paper and on the page -------------------
 
     def to_plain(self, plan: Any) -> Any:
-        """`plan` as lists, numbers and texts, which JSON can hold.
+        """Return `plan` as lists, numbers and texts, which JSON can hold.
 
         Examples
         --------
@@ -205,7 +205,7 @@ class DecisionProblem(ABC):
         return plan
 
     def plain_from_text(self, text: str, number: Callable[[str], float]) -> Any:
-        """What :meth:`from_plain` takes, from a plan as people type it; `number` reads a number in it.
+        """Return what :meth:`from_plain` takes, from a plan as people type it; `number` reads a number in it.
 
         Quantities are `part=value` pairs, or numbers with spaces, commas or semicolons between them.
         """
@@ -214,7 +214,7 @@ class DecisionProblem(ABC):
         return [number(entry) for entry in re.split(r"[;\s]+|,\s*", text)]
 
     def plain_from_cells(self, cells: pd.DataFrame, number: Callable[[str], float]) -> Any:
-        """What :meth:`from_plain` takes, from the texts of a table that holds one plan.
+        """Return what :meth:`from_plain` takes, from the texts of a table that holds one plan.
 
         Quantities are one row with a column per part, or two columns, part and value.
         """
@@ -263,17 +263,17 @@ class DecisionProblem(ABC):
         )
 
     def _names(self, size: int, outcomes: Sequence[str]) -> list[str]:
-        """Names of the entries of a vector, made up where the problem has none."""
+        """Return names of the entries of a vector, made up where the problem has none."""
         return [str(name) for name in self.parts(outcomes) or (f"z{i}" for i in range(size))]
 
     def quantity_limits(self, Y: Floats) -> QuantityLimits:
-        """What the quantities of a plan may be, for the page: no limits unless the problem knows better."""
+        """Return what the quantities of a plan may be, for the page: no limits unless the problem knows better."""
         return QuantityLimits()
 
     # ---- sets of plans --------------------------------------------------------------------------------------------
 
     def plans(self, limit: int) -> Sequence[Any] | None:
-        """Every plan, where there are at most `limit` and they can be listed; otherwise None.
+        """Return every plan, where there are at most `limit` and they can be listed; otherwise None.
 
         A problem of your own with few plans that lists them has questions about sets of plans answered much faster.
         """
@@ -285,7 +285,7 @@ class DecisionProblem(ABC):
         solve: Callable[[Floats, Floats, Risk], Any] | None = None,
         words: str = "",
     ) -> PlanSet:
-        """Some of the plans, as a set to be asked for: ``policy.explain(context, instead=problem.only(...))``.
+        """Return some of the plans, as a set to be asked for: ``policy.explain(context, instead=problem.only(...))``.
 
         Parameters
         ----------
@@ -308,7 +308,7 @@ class DecisionProblem(ABC):
         return only(self, allowed, solve, words)
 
     def linear_costs(self, decision: Any) -> tuple[Floats, float] | None:
-        """Where `decision` costs ``coefficients @ y + constant`` under outcomes y: those two; otherwise None.
+        """Return coefficients and constant where `decision` costs ``coefficients @ y + constant``; otherwise None.
 
         Explanations of a policy that forecasts (:class:`~whence.ForecastWeights`) need it.
         """
@@ -341,7 +341,7 @@ class DecisionProblem(ABC):
         return other
 
     def priced(self, Y: Floats, weights: Floats, outcomes: Sequence[str], common: bool) -> Priced:
-        """The problem in one context as a function of its prices; `common`: one factor for prices of a kind."""
+        """Return the problem in one context as a function of its prices; `common`: one factor for prices of a kind."""
         from whence.problems.pricing import Priced, declared
 
         return Priced(self, Y, weights, declared(self), outcomes)
@@ -379,7 +379,7 @@ def _one_each(limit: Any, size: int) -> list[float | None]:
 
 
 def cost_unit_of(problem: Any) -> str:
-    """Unit of the costs of `problem`, "" where it has none."""
+    """Return the unit of the costs of `problem`, "" where it has none."""
     unit = getattr(problem, "cost_unit", "")
     if not isinstance(unit, str):
         raise parameter_error(type(problem).__name__, "cost_unit", "be a str", repr(unit))
@@ -387,7 +387,7 @@ def cost_unit_of(problem: Any) -> str:
 
 
 def check_outcomes(Y: Any, columns: int | None, problem: str) -> Floats:
-    """`Y` as a 2-D float array with this many columns, or a sentence naming what is wrong."""
+    """Return `Y` as a 2-D float array with this many columns; an error says what is wrong."""
     y = np.asarray(Y, dtype=np.float64)
     if y.ndim != 2 or (columns is not None and y.shape[1] != columns):
         wanted = "columns" if columns is None else f"{columns} columns"
@@ -396,7 +396,7 @@ def check_outcomes(Y: Any, columns: int | None, problem: str) -> Floats:
 
 
 def check_samples(Y: Any, weights: Any, columns: int | None, problem: str) -> tuple[Floats, Floats]:
-    """`Y` and `weights` as float arrays of matching shapes, or a sentence naming what is wrong."""
+    """Return `Y` and `weights` as float arrays of matching shapes; an error says what is wrong."""
     y = check_outcomes(Y, columns, problem)
     w = np.asarray(weights, dtype=np.float64)
     if w.shape != (y.shape[0],):

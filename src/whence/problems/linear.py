@@ -113,7 +113,7 @@ class LinearProblem(BaseEstimator, DecisionProblem, Quantities):  # type: ignore
         self._constraints(None)
 
     def polytope(self) -> Polytope:
-        """Rows, bounds and integrality as arrays: what a dual reformulation needs."""
+        """Return rows, bounds and integrality as arrays: what a dual reformulation needs."""
         found = self._constraints(None)
         if found is None:
             raise InputError(
@@ -123,7 +123,7 @@ class LinearProblem(BaseEstimator, DecisionProblem, Quantities):  # type: ignore
         return found
 
     def cost_rows(self, Y: Floats) -> Floats:
-        """Cost vectors ``d_i``, one per row of `Y`, as an array of shape (n, variables)."""
+        """Return the cost vectors ``d_i``, one per row of `Y`, as an array of shape (n, variables)."""
         y = check_outcomes(Y, self.outcome_columns(), "LinearProblem")
         matrix, shift = read_cost_map(self.cost_map)
         if matrix is None:
@@ -132,12 +132,12 @@ class LinearProblem(BaseEstimator, DecisionProblem, Quantities):  # type: ignore
         return rows
 
     def outcome_columns(self) -> int | None:
-        """One column per variable, or what the cost map takes."""
+        """Return how many columns outcomes have: one per variable, or what the cost map takes."""
         matrix, _ = read_cost_map(self.cost_map)
         return self._variables() if matrix is None else int(matrix.shape[1])
 
     def costs(self, decision: Any, Y: Floats) -> Floats:
-        """Cost ``d_i @ decision`` of every row of `Y`, as a 1-D array."""
+        """Return the cost ``d_i @ decision`` of every row of `Y`, as a 1-D array."""
         rows = self.cost_rows(Y)
         z = np.asarray(decision, dtype=np.float64)
         if z.shape != (rows.shape[1],):
@@ -147,7 +147,7 @@ class LinearProblem(BaseEstimator, DecisionProblem, Quantities):  # type: ignore
         return total
 
     def linear_costs(self, decision: Any) -> tuple[Floats, float]:
-        """Costs are linear in the outcomes, as the cost map is."""
+        """Return costs are linear in the outcomes, as the cost map is."""
         z = np.asarray(decision, dtype=np.float64)
         matrix, shift = read_cost_map(self.cost_map)
         if matrix is None:
@@ -155,7 +155,7 @@ class LinearProblem(BaseEstimator, DecisionProblem, Quantities):  # type: ignore
         return np.asarray(matrix.T @ z, dtype=np.float64), float(np.sum(shift * z))
 
     def solve(self, Y: Floats, weights: Floats, risk: Risk) -> Floats:
-        """Values of the variables that minimise `risk` when row i of `Y` has weight ``weights[i]``."""
+        """Return values of the variables that minimise `risk` when row i of `Y` has weight ``weights[i]``."""
         tail = known_tail(risk, "LinearProblem")
         y, w = check_samples(Y, weights, None, "LinearProblem")
         speaking = np.flatnonzero(w)
@@ -171,13 +171,13 @@ class LinearProblem(BaseEstimator, DecisionProblem, Quantities):  # type: ignore
         return minimise(program, "LinearProblem")[: space.variables]
 
     def priced(self, Y: Floats, weights: Floats, outcomes: Sequence[str], common: bool) -> PricedLines:
-        """The program as a function of its costs and right-hand sides."""
+        """Return the program as a function of its costs and right-hand sides."""
         from whence.problems.priced_problems import PricedLines
 
         return PricedLines(self, Y, weights, outcomes)
 
     def with_rows(self, A_ub: Any, b_ub: Any) -> QuantitySet:
-        """The plans that keep further rows ``A_ub @ z <= b_ub``, as a set of plans.
+        """Return the plans that keep further rows ``A_ub @ z <= b_ub``, as a set of plans.
 
         Examples
         --------
@@ -192,11 +192,11 @@ class LinearProblem(BaseEstimator, DecisionProblem, Quantities):  # type: ignore
         check_further_rows(A_ub, b_ub, self._variables())
 
     def quantities(self, columns: int) -> int:
-        """How many variables there are where outcomes have this many columns."""
+        """Return how many variables there are where outcomes have this many columns."""
         return self._variables() or columns
 
     def with_further_rows(self, rows: Sequence[tuple[Any, Any]]) -> LinearProblem:
-        """The problem with further rows."""
+        """Return the problem with further rows."""
         space = self._constraints(self._variables() or np.atleast_2d(rows[0][0]).shape[1])
         assert space is not None
         more = with_bounds(space, space.lower, space.upper, rows)
@@ -212,7 +212,7 @@ class LinearProblem(BaseEstimator, DecisionProblem, Quantities):  # type: ignore
         )
 
     def solve_between(self, Y: Floats, weights: Floats, risk: Risk, lower: Floats, upper: Floats) -> Floats:
-        """Values of the variables between `lower` and `upper` that minimise `risk`."""
+        """Return values of the variables between `lower` and `upper` that minimise `risk`."""
         space = self._constraints(self.quantities(np.asarray(Y).shape[1]))
         assert space is not None
         more = with_bounds(space, lower, upper)
@@ -241,7 +241,7 @@ class LinearProblem(BaseEstimator, DecisionProblem, Quantities):  # type: ignore
         return None
 
     def quantity_limits(self, Y: Floats) -> QuantityLimits:
-        """The bounds of the variables, and which of them are whole numbers."""
+        """Return the bounds of the variables, and which of them are whole numbers."""
         space = self._constraints(None)
         if space is None:
             return QuantityLimits()
@@ -252,7 +252,7 @@ class LinearProblem(BaseEstimator, DecisionProblem, Quantities):  # type: ignore
         return None if found is None else found.variables
 
     def _constraints(self, variables: int | None) -> Polytope | None:
-        """The polytope, or None where neither `variables` nor a parameter tells the number of variables."""
+        """Return the polytope, or None where neither `variables` nor a parameter tells the number of variables."""
         sizes: dict[str, int] = {} if variables is None else {"Y": variables}
         A_ub, b_ub = read_rows("ub", self.A_ub, self.b_ub, sizes)
         A_eq, b_eq = read_rows("eq", self.A_eq, self.b_eq, sizes)
@@ -298,7 +298,7 @@ def _program(space: Polytope, cost: Floats) -> LinearProgram:
 
 
 def _violation(z: Floats, space: Polytope) -> str | None:
-    """What `z` violates, and by how much: a bound, integrality or a row; None where it is feasible."""
+    """Return what `z` violates, and by how much: a bound, integrality or a row; None where it is feasible."""
     less, equal = space.A_ub @ z, space.A_eq @ z
     away = np.where(space.integrality, np.abs(z - np.round(z)), 0.0)
     for value, limit, excess, sentence in (
@@ -355,7 +355,7 @@ def check_further_rows(A: Any, b: Any, variables: int | None) -> None:
 
 
 def read_bounds(bounds: Any) -> tuple[Floats, Floats]:
-    """Lower and upper bounds: 0-D where one pair stands for all variables, otherwise one per variable."""
+    """Return the lower and upper bounds: 0-D where one pair stands for all variables, otherwise one per variable."""
     if isinstance(bounds, Bounds):
         lower, upper = np.broadcast_arrays(_numbers("bounds", bounds.lb), _numbers("bounds", bounds.ub))
     else:
@@ -370,7 +370,7 @@ def read_bounds(bounds: Any) -> tuple[Floats, Floats]:
 
 
 def _open_ends(bounds: Any) -> Floats:
-    """`bounds` as an array of pairs, with infinities for None."""
+    """Return `bounds` as an array of pairs, with infinities for None."""
     try:
         given: NDArray[Any] = np.array(bounds, dtype=object)
         if given.shape[-1:] != (2,) or given.ndim > 2:
@@ -395,7 +395,7 @@ def read_integrality(given: Any) -> NDArray[np.float64]:
 
 
 def read_cost_map(given: Any) -> tuple[Any, Floats]:
-    """Matrix (None for the identity) and shift of the map from a row of Y to the cost vector."""
+    """Return the matrix (None for the identity) and shift of the map from a row of Y to the cost vector."""
     if given is None:
         return None, np.zeros(1)
     shift: Any = 0.0

@@ -34,7 +34,7 @@ _GAP = 1e-10
 
 
 def least_cvar(y: Floats, w: Floats, terms: Terms, tail: float, start: Floats) -> Floats:
-    """Quantities whose mean cost in the worst share `tail` is least, found from feasible ones at `start`.
+    """Return quantities whose mean cost in the worst share `tail` is least, found from feasible ones at `start`.
 
     `y` are demands and `w` their weights, positive and summing to one; `terms` are holding and backorder rates, one per
     product, and the budget (infinite where there is none).
@@ -76,7 +76,7 @@ def _costs(plan: Floats, y: Floats, terms: Terms) -> Floats:
 
 
 def _tail(cost: Floats, w: Floats, mass: float) -> NDArray[np.intp]:
-    """Samples of largest cost that together weigh at least `mass`."""
+    """Return samples of largest cost that together weigh at least `mass`."""
     order = np.argsort(-cost, kind="stable")
     return order[: int(np.searchsorted(np.cumsum(w[order]), mass)) + 1]
 
@@ -110,7 +110,7 @@ def _grid(points: Floats, count: NDArray[np.intp], plan: Floats, near: int) -> F
 
 
 def _is_exact(points: Floats, grid: Floats, plan: Floats) -> bool:
-    """Whether the grid has every breakpoint next to the plan, on both sides."""
+    """Return whether the grid has every breakpoint next to the plan, on both sides."""
     hair = 1e-9
     above_all = np.where(points > plan + hair, points, np.inf).min(axis=0)
     above = np.where(grid > plan + hair, grid, np.inf).min(axis=0)
@@ -154,7 +154,7 @@ def _least_on_grid(y: Floats, share: Floats, terms: Terms, grid: Floats) -> tupl
 
 
 def _with_excess(slope: Floats) -> sparse.csr_array:
-    """Rows "cost - value-at-risk - excess", one per sample, and below them the row that adds up all steps."""
+    """Return rows "cost - value-at-risk - excess", one per sample, and below them the row that adds up all steps."""
     samples, steps = slope.shape
     data = np.full((samples, steps + 2), -1.0)
     data[:, :steps] = slope
@@ -271,7 +271,7 @@ class Newsvendor(BaseEstimator, DecisionProblem, Quantities):  # type: ignore[mi
         self._validated(None)
 
     def costs(self, decision: Any, Y: Floats) -> Floats:
-        """Cost of the quantities `decision` under every row of `Y`, as a 1-D array."""
+        """Return the cost of the quantities `decision` under every row of `Y`, as a 1-D array."""
         y = check_outcomes(Y, None, "Newsvendor")
         holding, backorder, _ = self._validated(y.shape[1])
         z = np.asarray(decision, dtype=np.float64)
@@ -284,7 +284,7 @@ class Newsvendor(BaseEstimator, DecisionProblem, Quantities):  # type: ignore[mi
         return total
 
     def solve(self, Y: Floats, weights: Floats, risk: Risk) -> Floats:
-        """Quantities that minimise `risk` of the cost when row i of `Y` has weight ``weights[i]``."""
+        """Return quantities that minimise `risk` of the cost when row i of `Y` has weight ``weights[i]``."""
         tail = known_tail(risk, "Newsvendor")
         y, w = check_samples(Y, weights, None, "Newsvendor")
         holding, backorder, budget = self._validated(y.shape[1])
@@ -307,7 +307,7 @@ class Newsvendor(BaseEstimator, DecisionProblem, Quantities):  # type: ignore[mi
         return Stock(Y, holding, backorder, np.zeros(Y.shape[1]), np.full(Y.shape[1], np.inf), budget)
 
     def least_costs(self, Y: Floats, risk: Risk) -> StockCosts | None:
-        """The costs of quantiles under expected cost; with a budget, a close bound on them."""
+        """Return the costs of quantiles under expected cost; with a budget, a close bound on them."""
         y = check_outcomes(Y, None, "Newsvendor")
         holding, backorder, budget = self._validated(y.shape[1])
         if known_tail(risk, "Newsvendor") is not None:
@@ -323,17 +323,17 @@ class Newsvendor(BaseEstimator, DecisionProblem, Quantities):  # type: ignore[mi
         return StockCosts(demands, holding.copy(), backorder.copy(), known, budget if known.size > 1 else 0.0)
 
     def priced(self, Y: Floats, weights: Floats, outcomes: Sequence[str], common: bool) -> PricedNewsvendor:
-        """The newsvendor as a function of holding and backorder costs and of the budget."""
+        """Return the newsvendor as a function of holding and backorder costs and of the budget."""
         from whence.problems.priced_problems import PricedNewsvendor
 
         return PricedNewsvendor(self, Y, weights, outcomes, common)
 
     def quantities(self, columns: int) -> int:
-        """How many quantities a plan holds where outcomes have this many columns."""
+        """Return how many quantities a plan holds where outcomes have this many columns."""
         return columns
 
     def solve_between(self, Y: Floats, weights: Floats, risk: Risk, lower: Floats, upper: Floats) -> Floats:
-        """Quantities between `lower` and `upper` that minimise `risk` of the cost."""
+        """Return quantities between `lower` and `upper` that minimise `risk` of the cost."""
         tail = known_tail(risk, "Newsvendor")
         y, w = check_samples(Y, weights, None, "Newsvendor")
         holding, backorder, budget = self._validated(y.shape[1])
@@ -350,14 +350,14 @@ class Newsvendor(BaseEstimator, DecisionProblem, Quantities):  # type: ignore[mi
         return np.clip(plan, low, upper)
 
     def outcome_columns(self) -> int | None:
-        """One column per product; None where the parameters do not tell how many there are."""
+        """Return how many columns outcomes have: one per product; None where the parameters do not tell."""
         for given in (self.holding, self.backorder):
             if np.ndim(given) == 1:
                 return len(np.asarray(given))
         return None if self.names is None else len(self.names)
 
     def check(self, decision: Any) -> str | None:
-        """None where the quantities are feasible, otherwise one sentence that says why they are not."""
+        """Return None where the quantities are feasible, otherwise one sentence that says why they are not."""
         products, (_, _, budget) = self.outcome_columns(), self._validated(None)
         z = plan_numbers(
             decision, products, "quantities, one per product", lambda j: f"The quantity of {self._label(j)}"
@@ -374,7 +374,7 @@ class Newsvendor(BaseEstimator, DecisionProblem, Quantities):  # type: ignore[mi
         return None
 
     def parts(self, outcomes: Sequence[str] = ()) -> list[str] | None:
-        """Names of the products: those given, otherwise `outcomes`, otherwise "product 1" and so on.
+        """Return names of the products: those given, otherwise `outcomes`, otherwise "product 1" and so on.
 
         None where neither names nor arrays of costs say how many products there are.
         """
@@ -385,18 +385,18 @@ class Newsvendor(BaseEstimator, DecisionProblem, Quantities):  # type: ignore[mi
         return None if products is None else [self._label(j) for j in range(products)]
 
     def describe(self, decision: Any, outcomes: Sequence[str] = ()) -> str:
-        """The quantities that are not zero, as short readable text."""
+        """Return the quantities that are not zero, as short readable text."""
         return super().describe(decision, outcomes or [self._label(j) for j in range(np.size(decision))])
 
     def quantity_limits(self, Y: Floats) -> QuantityLimits:
-        """Quantities of at least 0 within the budget; axes reach up to the largest demands."""
+        """Return quantities of at least 0 within the budget; axes reach up to the largest demands."""
         return QuantityLimits(lower=0.0, budget=self.budget, reach=Y.max(axis=0))
 
     def _label(self, product: int) -> str:
         return f"product {product + 1}" if self.names is None else str(self.names[product])
 
     def _validated(self, columns: int | None) -> tuple[Floats, Floats, float]:
-        """Both rates, one per column where `columns` is known, and the budget (infinite where there is none)."""
+        """Return both rates, one per column where `columns` is known, and the budget (infinite where there is none)."""
         holding = _rates("holding", self.holding)
         backorder = _rates("backorder", self.backorder)
         if holding.ndim and backorder.ndim and holding.size != backorder.size:
@@ -451,7 +451,7 @@ def _limit(budget: Any) -> float:
 
 
 def _least_expectation(y: Floats, w: Floats, holding: Floats, backorder: Floats, budget: float) -> Floats:
-    """Quantities of least expected cost: every product is filled while a further unit still gains.
+    """Return quantities of least expected cost: every product is filled while a further unit still gains.
 
     Between two neighbouring demands of product j a further unit gains ``backorder - (holding + backorder) * F``, F the
     weight of the demands below: a falling step function. The best plan takes the steps of largest gain, and the gain of
@@ -481,7 +481,7 @@ def _steps(y: Floats, w: Floats, holding: Floats, backorder: Floats) -> tuple[Fl
 
 
 def _multiplier(y: Floats, holding: Floats, backorder: Floats, budget: float) -> float:
-    """What a further unit of the budget gains, where all rows count alike; 0 where the budget suffices."""
+    """Return what a further unit of the budget gains, where all rows count alike; 0 where the budget suffices."""
     demand, gain, taken = _steps(y, np.full(len(y), 1.0 / len(y)), holding, backorder)
     width = np.diff(demand, axis=1, prepend=0.0)
     order = np.argsort(-gain[taken], kind="stable")
@@ -504,7 +504,7 @@ def _on_demands(plan: Floats, y: Floats, budget: float) -> Floats:
 
 
 def _within_budget(gain: Floats, width: Floats, wanted: NDArray[np.bool_], budget: float) -> Floats:
-    """The steps of largest gain whose widths use up `budget`."""
+    """Return the steps of largest gain whose widths use up `budget`."""
     gains = gain[wanted]
     # A stable sort merges the products, whose gains already fall.
     order = np.argsort(-gains, kind="stable")

@@ -62,57 +62,57 @@ class PlanSet(DecisionProblem):
         """None where a feasible plan of the problem belongs to the set, otherwise one sentence that says why not."""
 
     def plans(self, limit: int) -> Sequence[Any] | None:
-        """Every plan of the set, where there are at most `limit` and they can be listed; otherwise None."""
+        """Return every plan of the set, where there are at most `limit` and they can be listed; otherwise None."""
         return None
 
     # ---- as a problem: what the problem itself says, for fewer plans -------------------------------------------
 
     def check(self, decision: Any) -> str | None:
-        """None where `decision` is a plan of the set, otherwise one sentence that says why it is not."""
+        """Return None where `decision` is a plan of the set, otherwise one sentence that says why it is not."""
         return self.problem.check(decision) or self.refusal(decision)
 
     def costs(self, decision: Any, Y: Floats) -> Floats:
-        """Cost of `decision` under every row of `Y`."""
+        """Return the cost of `decision` under every row of `Y`."""
         return self.problem.costs(decision, Y)
 
     def outcome_columns(self) -> int | None:
-        """How many columns the outcomes must have."""
+        """Return how many columns the outcomes must have."""
         return self.problem.outcome_columns()
 
     def vector(self, decision: Any) -> Floats:
-        """`decision` as a flat array of numbers."""
+        """Return `decision` as a flat array of numbers."""
         return self.problem.vector(decision)
 
     def parts(self, outcomes: Sequence[str] = ()) -> list[str] | None:
-        """Names of the entries of :meth:`vector`."""
+        """Return names of the entries of :meth:`vector`."""
         return self.problem.parts(outcomes)
 
     def describe(self, decision: Any, outcomes: Sequence[str] = ()) -> str:
-        """`decision` as short readable text."""
+        """Return `decision` as short readable text."""
         return self.problem.describe(decision, outcomes)
 
     def to_plain(self, plan: Any) -> Any:
-        """`plan` as lists, numbers and texts."""
+        """Return `plan` as lists, numbers and texts."""
         return self.problem.to_plain(plan)
 
     def shown(self, decision: Any, alternative: Any, outcomes: Sequence[str] = ()) -> ShownPlans:
-        """Two plans in a form that can be drawn."""
+        """Return two plans in a form that can be drawn."""
         return self.problem.shown(decision, alternative, outcomes)
 
     def editor(self, Y: Floats, outcomes: Sequence[str], plans: Sequence[Any]) -> PlanEditor:
-        """What the page offers to see and change of a plan."""
+        """Return what the page offers to see and change of a plan."""
         return self.problem.editor(Y, outcomes, plans)
 
     def quantity_limits(self, Y: Floats) -> QuantityLimits:
-        """What the quantities of a plan may be."""
+        """Return what the quantities of a plan may be."""
         return self.problem.quantity_limits(Y)
 
     def plain_from_text(self, text: str, number: Callable[[str], float]) -> Any:
-        """A plan as people type it."""
+        """Return a plan as people type it."""
         return self.problem.plain_from_text(text, number)
 
     def plain_from_cells(self, cells: pd.DataFrame, number: Callable[[str], float]) -> Any:
-        """A plan as a table holds it."""
+        """Return a plan as a table holds it."""
         return self.problem.plain_from_cells(cells, number)
 
     def __repr__(self) -> str:
@@ -135,23 +135,23 @@ class AnyPlan(PlanSet):
         return "another plan"
 
     def as_plain(self) -> str:
-        """All plans, in a word."""
+        """Return all plans, in a word."""
         return ANY
 
     def refusal(self, decision: Any) -> str | None:
-        """Every plan belongs to it."""
+        """Return None: every plan belongs to it."""
         return None
 
     def solve(self, Y: Floats, weights: Floats, risk: Risk) -> Any:
-        """What the problem itself decides."""
+        """Return what the problem itself decides."""
         return self.problem.solve(Y, weights, risk)
 
     def plans(self, limit: int) -> Sequence[Any] | None:
-        """Every plan of the problem, where it can list them."""
+        """Return every plan of the problem, where it can list them."""
         return self.problem.plans(limit)
 
     def polytope(self) -> Polytope | None:
-        """What the problem's plans must satisfy, where it is linear."""
+        """Return what the problem's plans must satisfy, where it is linear."""
         return self.problem.polytope_of_plans()
 
     def structure(self, Y: Floats) -> Stock | Routes | None:
@@ -187,23 +187,23 @@ class ListedPlans(PlanSet):
         return self._words or (f"one of {len(self.allowed)} plans" if len(self.allowed) > 1 else "the given plan")
 
     def as_plain(self) -> dict[str, Any]:
-        """The plans, one by one, and what they are called."""
+        """Return the plans, one by one, and what they are called."""
         # A plan that is a bare number, such as which of some plans, stays one.
         plans = [to_plain(plan) if _is_number(plan) else self.problem.to_plain(plan) for plan in self.allowed]
         return {"only": plans, "words": self._words}
 
     def refusal(self, decision: Any) -> str | None:
-        """Whether the plan is one of those listed."""
+        """Return whether the plan is one of those listed."""
         if any(_same(self.problem, decision, plan) for plan in self.allowed):
             return None
         return f"The plan is not {self.words}."
 
     def plans(self, limit: int) -> Sequence[Any] | None:
-        """Every plan of the set."""
+        """Return every plan of the set."""
         return self.allowed if len(self.allowed) <= limit else None
 
     def solve(self, Y: Floats, weights: Floats, risk: Risk) -> Any:
-        """The plan of least risk; the first one of a tie."""
+        """Return the plan of least risk; the first one of a tie."""
         values = [risk.of(self.problem.costs(plan, Y), weights) for plan in self.allowed]
         best = self.allowed[int(np.argmin(values))]
         return np.asarray(best, dtype=np.float64) if _is_vector(best) else best
@@ -236,14 +236,14 @@ class AllowedPlans(PlanSet):
         return self._words or "an allowed plan"
 
     def refusal(self, decision: Any) -> str | None:
-        """Whether the rule allows the plan; a text that the rule returns says why not."""
+        """Return whether the rule allows the plan; a text that the rule returns says why not."""
         said = self.allowed(decision)
         if isinstance(said, str):
             return said
         return None if said else f"The plan is not {self.words}."
 
     def solve(self, Y: Floats, weights: Floats, risk: Risk) -> Any:
-        """What the restricted `solve` finds."""
+        """Return what the restricted `solve` finds."""
         if self._solve is not None:
             return self._solve(Y, weights, risk)
         solve: Callable[..., Any] = self.problem.solve
@@ -256,7 +256,7 @@ def only(
     solve: Callable[[Floats, Floats, Risk], Any] | None = None,
     words: str = "",
 ) -> PlanSet:
-    """The plans that `allowed` lists or allows; see :meth:`DecisionProblem.only`."""
+    """Return the plans that `allowed` lists or allows; see :meth:`DecisionProblem.only`."""
     if not isinstance(words, str):
         raise InputTypeError(f"'words' must be a str. Got {words!r} instead.", parameter="words")
     if callable(allowed):
@@ -269,7 +269,7 @@ def only(
 
 
 def set_from_plain(problem: DecisionProblem, value: Any, outcomes: Sequence[str] = ()) -> PlanSet:
-    """The set of plans that `value`, as read from JSON, stands for.
+    """Return the set of plans that `value`, as read from JSON, stands for.
 
     It is "any", or a mapping from "through", "using" and "avoiding" to lists of places, from "at_least" and "at_most"
     to quantities by name, from "between" to pairs of quantities by name, or from "only" to a list of plans.

@@ -99,7 +99,7 @@ def check_feasible(problem: DecisionProblem, plan: Any) -> None:
 
 
 def finite_quantity(entry: Any, name: str) -> float:
-    """A number from plain data, finite."""
+    """Return a number from plain data, finite."""
     number = finite(entry)
     if number is None:
         raise InputError(f"The plan's quantity of {quoted(name)} must be a finite number. Got {quoted(entry)} instead.")
@@ -107,7 +107,7 @@ def finite_quantity(entry: Any, name: str) -> float:
 
 
 def plan_numbers(plan: Any, size: int | None, what: str, name: Callable[[int], str]) -> Floats | str:
-    """The finite numbers of a plan, or one sentence that says what is wrong with them.
+    """Return the finite numbers of a plan, or one sentence that says what is wrong with them.
 
     `what` they are reads like "quantities, one per product", and `name` gives that of each of them.
     """
@@ -139,7 +139,7 @@ class RouteMap:
 
 
 def route_map(graph: Any, decision: list[Any], alternative: list[Any]) -> RouteMap | None:
-    """Two routes, as lists of nodes, on the map of `graph`; None where the places of its nodes are not known."""
+    """Return two routes, as lists of nodes, on the map of `graph`; None where the places of its nodes are not known."""
     place = positions(graph)
     if place is None:
         return None

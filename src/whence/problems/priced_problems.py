@@ -28,7 +28,7 @@ STEP = 3e-7
 
 
 def _usual(values: Floats) -> float:
-    """What a price is usually like, for one that is 0."""
+    """Return what a price is usually like, for one that is 0."""
     known = np.abs(values)[np.abs(values) > 0.0]
     return float(known.mean()) if known.size else 1.0
 
@@ -62,7 +62,7 @@ class PricedNewsvendor(Priced):
         super().__init__(problem, Y, weights, found, products)
 
     def at(self, values: Floats, moved: Moved | None = None) -> tuple[DecisionProblem, Floats]:
-        """The newsvendor with these prices, and with the budget that is moved."""
+        """Return the newsvendor with these prices, and with the budget that is moved."""
         from whence.problems.newsvendor import Newsvendor
 
         budget = self.problem.budget if moved is None or not moved.limits else moved.limits[0].to
@@ -70,13 +70,13 @@ class PricedNewsvendor(Priced):
         return Newsvendor(holding, backorder, budget, self.problem.names, self.problem.cost_unit), self.Y
 
     def lines(self, plan: Any) -> Terms:
-        """Units left over and units short, by observation."""
+        """Return units left over and units short, by observation."""
         over = np.asarray(plan, dtype=np.float64) - self.Y
         slopes = np.maximum(over, 0.0) @ self._holding + np.maximum(-over, 0.0) @ self._backorder
         return Terms(np.zeros(len(self.Y)), np.zeros(slopes.shape[1]), slopes)
 
     def limits(self, plan: Any) -> list[Limit]:
-        """The budget, at what the plan orders in total."""
+        """Return the budget, at what the plan orders in total."""
         total = float(np.sum(plan))
         if not np.isfinite(self.budget) or abs(total - self.budget) <= SAME * max(1.0, self.budget):
             return []
@@ -84,7 +84,7 @@ class PricedNewsvendor(Priced):
         return [Limit("budget", "budget", self.budget, scale, "the budget", total, total > self.budget)]
 
     def unlimited(self) -> Newsvendor:
-        """The newsvendor without a budget."""
+        """Return the newsvendor without a budget."""
         from whence.problems.newsvendor import Newsvendor
 
         given = self.problem
@@ -115,7 +115,7 @@ class PricedNewsvendor(Priced):
 def _in_common(
     group: str, rates: Floats, words: str, products: Sequence[str], usual: float
 ) -> tuple[Parameter, Floats]:
-    """One price, or one factor, for all products, and what each product's price is of it."""
+    """Return one price, or one factor, for all products, and what each product's price is of it."""
     value = float(rates[0])
     if (rates == value).all():
         low, high = reach_of(value, value or usual)
@@ -153,11 +153,11 @@ class PricedRoutes(Priced):
         super().__init__(problem, Y, weights, found, names)
 
     def at(self, values: Floats, moved: Moved | None = None) -> tuple[DecisionProblem, Floats]:
-        """The same network, with the tolls among the outcomes."""
+        """Return the same network, with the tolls among the outcomes."""
         return self.problem, self.Y + ((values - self.values)[self.street] * self.part)[None, :]
 
     def lines(self, plan: Any) -> Terms:
-        """A toll is paid whatever comes."""
+        """Return the terms of a toll, which is paid whatever comes."""
         used = self.problem.vector(plan) * self.part
         shift = np.asarray(np.bincount(self.street, used, minlength=len(self.parameters)), dtype=np.float64)
         return Terms(self.problem.costs(plan, self.Y) - float(shift @ self.values), shift)
@@ -212,7 +212,7 @@ class PricedLines(Priced):
         self.space = space
 
     def at(self, values: Floats, moved: Moved | None = None) -> tuple[DecisionProblem, Floats]:
-        """The problem with prices beside what comes, and with right-hand sides that are moved."""
+        """Return the problem with prices beside what comes, and with right-hand sides that are moved."""
         problem, more = self.problem, values - self.values
         if moved is not None and moved.limits:
             problem = self._with_limits({one.name: one.to for one in moved.limits})
@@ -236,12 +236,12 @@ class PricedLines(Priced):
         return self._changed(self.problem, **given)
 
     def lines(self, plan: Any) -> Terms:
-        """A price is paid whatever comes."""
+        """Return the terms of a price, which is paid whatever comes."""
         z = np.asarray(plan, dtype=np.float64)
         return Terms(self.problem.costs(z, self.Y) - float(z @ self.values), z)
 
     def unlimited(self) -> LinearProblem:
-        """The program without rows."""
+        """Return the program without rows."""
         lower, upper = self.space.lower, self.space.upper
         ends = [
             (a if np.isfinite(a) else None, b if np.isfinite(b) else None) for a, b in zip(lower, upper, strict=True)
@@ -249,7 +249,7 @@ class PricedLines(Priced):
         return self._changed(self.problem, A_ub=None, b_ub=None, A_eq=None, b_eq=None, bounds=ends)
 
     def limits(self, plan: Any) -> list[Limit]:
-        """The right-hand sides, at what the plan makes of their rows.
+        """Return the right-hand sides, at what the plan makes of their rows.
 
         Of whole numbers only those that the plan breaks: others may help before they touch it.
         """
@@ -299,7 +299,7 @@ class PricedLines(Priced):
         return Conditions(matrix, lower, upper, first, last)
 
     def _tail(self, z: Floats, tail: float | None) -> tuple[Floats, Any, Floats, float]:
-        """The mean costs of the tail of a plan less today's, and the observations that may fill the rest of it.
+        """Return the mean costs of the tail of a plan less today's, and the observations that may fill the rest of it.
 
         These are columns: what one costs more than today's mean, how much of it may count, and how much is left.
         """
@@ -340,14 +340,14 @@ class PricedShipment(Priced):
         self._least: tuple[bytes, Floats] | None = None
 
     def at(self, values: Floats, moved: Moved | None = None) -> tuple[DecisionProblem, Floats]:
-        """The shipment with these prices."""
+        """Return the shipment with these prices."""
         from whence.problems.shipment import Shipment
 
         production, spot, shipping = np.maximum(values, 0.0).tolist()
         return Shipment(production, spot, shipping, self.problem.distances, self.problem.cost_unit), self.Y
 
     def above(self, plan: Any, values: Floats) -> Terms:
-        """The costs of what is best done with a plan at these values, done at all others too."""
+        """Return the costs of what is best done with a plan at these values, done at all others too."""
         produced = float(np.sum(plan))
         _, spot, shipping = values.tolist()
         recourse = self.costs(plan, np.array([0.0, spot, shipping]))

@@ -71,7 +71,7 @@ class Terms:
     slopes: Floats | None = None
 
     def costs(self, values: Floats) -> Floats:
-        """Costs by observation at these values."""
+        """Return costs by observation at these values."""
         found = self.base + float(self.shift @ values)
         return found if self.slopes is None else found + self.slopes @ values
 
@@ -128,30 +128,30 @@ class Priced:
     straight = True
 
     def at(self, values: Floats, moved: Moved | None = None) -> tuple[DecisionProblem, Floats]:
-        """The problem and the outcomes at these values."""
+        """Return the problem and the outcomes at these values."""
         given = {one.name: float(value) for one, value in zip(self.parameters, values, strict=True)}
         return self.problem.with_parameters(given), self.Y
 
     def solve(self, values: Floats, risk: Risk, moved: Moved | None = None) -> Any:
-        """The best plan at these values, by the problem's own solve."""
+        """Return the best plan at these values, by the problem's own solve."""
         problem, outcomes = self.at(values, moved)
         return problem.solve(outcomes, self.weights, risk)
 
     def costs(self, plan: Any, values: Floats) -> Floats:
-        """What a plan costs at these values, by observation."""
+        """Return what a plan costs at these values, by observation."""
         problem, outcomes = self.at(values)
         return np.asarray(problem.costs(plan, outcomes), dtype=np.float64)
 
     def above(self, plan: Any, values: Floats) -> Terms:
-        """Lines that are nowhere below the costs of a plan, and meet them at these values."""
+        """Return lines that are nowhere below the costs of a plan, and meet them at these values."""
         return self.lines(plan)
 
     def below(self, plan: Any, low: Floats, high: Floats) -> Terms:
-        """Lines that are nowhere above the costs of a plan, where values lie between `low` and `high`."""
+        """Return lines that are nowhere above the costs of a plan, where values lie between `low` and `high`."""
         return self.lines(plan)
 
     def lines(self, plan: Any) -> Terms:
-        """The costs of a plan, which are linear in the parameters."""
+        """Return the costs of a plan, which are linear in the parameters."""
         today = self.values
         here = self.costs(plan, today)
         slopes = np.empty((here.size, today.size))
@@ -176,7 +176,7 @@ class Priced:
         return terms
 
     def conditions(self, plan: Any, risk: Risk, moved: Moved) -> Conditions | None:
-        """What makes a plan the best, where that is known as linear rows; otherwise None."""
+        """Return what makes a plan the best, where that is known as linear rows; otherwise None."""
         return None
 
     def limits(self, plan: Any) -> list[Limit]:
@@ -184,11 +184,11 @@ class Priced:
         return []
 
     def unlimited(self) -> DecisionProblem:
-        """The problem without the limits that may be moved."""
+        """Return the problem without the limits that may be moved."""
         return self.problem
 
     def changed(self, values: Floats) -> Iterator[tuple[str, float, float]]:
-        """The prices that are not today's: name, from and to."""
+        """Yield the prices that are not today's: name, from and to."""
         for one, value in zip(self.parameters, values, strict=True):
             if abs(value - one.value) > 1e-9 * max(one.scale, 1e-300):
                 if one.members:
@@ -198,7 +198,7 @@ class Priced:
 
 
 def reach_of(value: float, scale: float) -> tuple[float, float]:
-    """Where a price is looked for: between a hundredth and a hundred times today's, on its side of zero."""
+    """Return where a price is looked for: between a hundredth and a hundred times today's, on its side of zero."""
     if value > 0.0:
         return value / REACH, value * REACH
     if value < 0.0:
@@ -207,7 +207,7 @@ def reach_of(value: float, scale: float) -> tuple[float, float]:
 
 
 def declared(problem: DecisionProblem) -> list[Parameter]:
-    """What a problem declares in ``parameters()``; an InputError where that is nothing, or no numbers."""
+    """Return what a problem declares in ``parameters()``; an InputError where that is nothing, or no numbers."""
     kind = type(problem).__name__
     given = problem.parameters()
     if not isinstance(given, Mapping) or not given:

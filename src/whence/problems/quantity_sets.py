@@ -42,7 +42,7 @@ class Quantities:
     """
 
     def at_least(self, part: int | str, quantity: float) -> QuantitySet:
-        """The plans with at least this quantity of a part, given by name or by number.
+        """Return the plans with at least this quantity of a part, given by name or by number.
 
         Examples
         --------
@@ -53,11 +53,11 @@ class Quantities:
         return limited(self, part, _number("at_least", quantity), np.inf)
 
     def at_most(self, part: int | str, quantity: float) -> QuantitySet:
-        """The plans with at most this quantity of a part, given by name or by number."""
+        """Return the plans with at most this quantity of a part, given by name or by number."""
         return limited(self, part, -np.inf, _number("at_most", quantity))
 
     def between(self, part: int | str, low: float, high: float) -> QuantitySet:
-        """The plans whose quantity of a part, given by name or by number, lies between these two."""
+        """Return the plans whose quantity of a part, given by name or by number, lies between these two."""
         first, last = _number("low", low), _number("high", high)
         if first > last:
             raise InputError(f"'high' must be at least 'low', which is {first:g}. Got {last:g}.", parameter="high")
@@ -65,7 +65,7 @@ class Quantities:
 
 
 def limited(plans: Any, part: int | str, low: float, high: float) -> QuantitySet:
-    """The plans of a problem, or of a set, with one more limit."""
+    """Return the plans of a problem, or of a set, with one more limit."""
     if isinstance(part, bool) or not isinstance(part, int | np.integer | str):
         raise InputTypeError(
             f"'part' must be the name or the number of a part. Got {part!r} instead.", parameter="part"
@@ -114,7 +114,7 @@ class QuantitySet(PlanSet, Quantities):
         return QuantitySet(self.problem, self.limits, self.rows, outcomes)
 
     def with_rows(self, A_ub: Any, b_ub: Any) -> QuantitySet:
-        """Those that keep further rows ``A_ub @ z <= b_ub`` too; of linear problems only."""
+        """Return those that keep further rows ``A_ub @ z <= b_ub`` too; of linear problems only."""
         from whence.problems.linear import LinearProblem
 
         if not isinstance(self.problem, LinearProblem):
@@ -131,7 +131,7 @@ class QuantitySet(PlanSet, Quantities):
         return f"a plan with {_listed(said)}"
 
     def as_plain(self) -> dict[str, Any] | None:
-        """The limits by name; further rows cannot be written."""
+        """Return the limits by name; further rows cannot be written."""
         if self.rows:
             return None
         found: dict[str, dict[str, Any]] = {}
@@ -146,7 +146,7 @@ class QuantitySet(PlanSet, Quantities):
         return found
 
     def refusal(self, decision: Any) -> str | None:
-        """Which limit the plan breaks."""
+        """Return which limit the plan breaks."""
         vector = self.problem.vector(decision)
         for limit in self._merged():
             value, name = float(vector[self._number(limit.part, vector.size)]), self._label(limit.part)
@@ -162,7 +162,7 @@ class QuantitySet(PlanSet, Quantities):
         return None
 
     def between_limits(self, size: int) -> tuple[Floats, Floats]:
-        """The least and the largest quantity of each of this many parts."""
+        """Return the least and the largest quantity of each of this many parts."""
         lower, upper = np.full(size, -np.inf), np.full(size, np.inf)
         for limit in self.limits:
             j = self._number(limit.part, size)
@@ -170,7 +170,7 @@ class QuantitySet(PlanSet, Quantities):
         return lower, upper
 
     def solve(self, Y: Floats, weights: Floats, risk: Risk) -> Any:
-        """The plan of the set that minimises `risk` of the costs."""
+        """Return the plan of the set that minimises `risk` of the costs."""
         problem: Any = self.problem
         if self.rows:
             problem = problem.with_further_rows(self.rows)
@@ -185,7 +185,7 @@ class QuantitySet(PlanSet, Quantities):
         return replace(found, lower=np.maximum(found.lower, least), upper=np.minimum(found.upper, most))
 
     def polytope(self) -> Polytope | None:
-        """What the plans must satisfy, where the problem is linear."""
+        """Return what the plans must satisfy, where the problem is linear."""
         space = self.problem.polytope()
         if space is None:
             return None
@@ -196,7 +196,7 @@ class QuantitySet(PlanSet, Quantities):
         return self.between_limits(problem.quantities(np.asarray(Y).shape[1]))
 
     def _merged(self) -> list[Limit]:
-        """One limit a part."""
+        """Return one limit a part."""
         found: dict[int | str, Limit] = {}
         for limit in self.limits:
             key = self._known(limit.part)
@@ -205,7 +205,7 @@ class QuantitySet(PlanSet, Quantities):
         return list(found.values())
 
     def _known(self, part: int | str) -> int | str:
-        """The number of a part, or its name as long as the parts have no names."""
+        """Return the number of a part, or its name as long as the parts have no names."""
         names = self.problem.parts(self._outcomes)
         if isinstance(part, str) and self._still_unknown(part):
             return part
@@ -259,13 +259,13 @@ class QuantitySet(PlanSet, Quantities):
             )
 
     def _least(self) -> float:
-        """The least that a quantity can be."""
+        """Return the least that a quantity can be."""
         limits = self.problem.quantity_limits(np.zeros((1, 1)))
         return 0.0 if np.ndim(limits.lower) == 0 and limits.lower == 0.0 else -np.inf
 
 
 def with_bounds(space: Any, lower: Floats, upper: Floats, rows: Sequence[tuple[Any, Any]] = ()) -> Mapping[str, Any]:
-    """What changes in a polytope that is narrowed to these bounds and rows."""
+    """Return what changes in a polytope that is narrowed to these bounds and rows."""
     more = [
         sparse.csr_array(np.atleast_2d(np.asarray(A.todense() if sparse.issparse(A) else A, float))) for A, _ in rows
     ]

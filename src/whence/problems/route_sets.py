@@ -85,15 +85,15 @@ class RouteSet(PlanSet):
         self._layered()
 
     def through(self, *places: Any) -> RouteSet:
-        """Those that also go through these nodes or streets."""
+        """Return those that also go through these nodes or streets."""
         return restricted(self, "through", places)
 
     def using(self, *places: Any) -> RouteSet:
-        """Those that also use these edges or streets."""
+        """Return those that also use these edges or streets."""
         return restricted(self, "using", places)
 
     def avoiding(self, *places: Any) -> RouteSet:
-        """Those that also avoid these nodes, edges or streets."""
+        """Return those that also avoid these nodes, edges or streets."""
         return restricted(self, "avoiding", places)
 
     @property
@@ -102,14 +102,14 @@ class RouteSet(PlanSet):
         return f"a route {self._manner()}" if self.asked else "a route"
 
     def as_plain(self) -> dict[str, Any]:
-        """What was asked for, by how."""
+        """Return what was asked for, by how."""
         found: dict[str, list[Any]] = {}
         for one in self.asked:
             found.setdefault(one.how, []).append(to_plain(one.item))
         return found
 
     def refusal(self, decision: Any) -> str | None:
-        """What the route misses, or what it should avoid."""
+        """Return what the route misses, or what it should avoid."""
         taken = set(np.flatnonzero(self.problem.vector(decision)).tolist())
         for one in self.asked:
             if one.how == "avoiding" and taken & one.edges:
@@ -119,7 +119,7 @@ class RouteSet(PlanSet):
         return None
 
     def solve(self, Y: Floats, weights: Floats, risk: Risk) -> list[Any]:
-        """Nodes of the route of the set that minimises `risk` of its cost."""
+        """Return nodes of the route of the set that minimises `risk` of its cost."""
         inner, edges = self._layered()
         y = self.problem.cost_rows(Y)
         route = [node for node, _ in inner.solve(y[:, edges], weights, risk)]
@@ -139,7 +139,7 @@ class RouteSet(PlanSet):
         return self._simple(mean)
 
     def plans(self, limit: int) -> list[list[Any]] | None:
-        """Every route of the set, where there are at most `limit`."""
+        """Return every route of the set, where there are at most `limit`."""
         inner, _ = self._layered()
         network = inner._network()
         if network.acyclic:
@@ -149,7 +149,7 @@ class RouteSet(PlanSet):
         return self._every_simple(limit)
 
     def polytope(self) -> Polytope:
-        """What the edges of a route must satisfy, each of which is taken or not."""
+        """Return what the edges of a route must satisfy, each of which is taken or not."""
         space, (visits, closed) = self.problem.polytope(), self._visits()
         upper = np.minimum(space.upper, 1.0)
         upper[sorted(closed)] = 0.0
@@ -305,7 +305,7 @@ def _ahead(network: Any, visits: Sequence[frozenset[int]], closed: frozenset[int
 
 
 def _backwards(before: dict[int, list[tuple[int, int]]], nodes: Sequence[int]) -> set[int]:
-    """All nodes from which one of these is reached."""
+    """Return all nodes from which one of these is reached."""
     waiting, seen = list(nodes), set(nodes)
     while waiting:
         for u, _ in before.get(waiting.pop(), ()):
@@ -316,7 +316,7 @@ def _backwards(before: dict[int, list[tuple[int, int]]], nodes: Sequence[int]) -
 
 
 def _resolved(problem: ShortestPath, how: How, item: Any) -> Asked | None:
-    """What `item` names; None where every route goes through it anyway."""
+    """Return what `item` names; None where every route goes through it anyway."""
     network = problem._network()
     order = {"through": (_node, _street, _edge), "using": (_edge, _street, _node), "avoiding": (_node, _edge, _street)}
     for look in order[how]:

@@ -57,14 +57,14 @@ class RouteNetwork:
         self._listing: sp.csr_matrix | None = None
 
     def cheapest(self, costs: Floats) -> list[int]:
-        """Edges of the route with the smallest sum of `costs`, one cost per edge.
+        """Return edges of the route with the smallest sum of `costs`, one cost per edge.
 
         Among equally cheap continuations the edge that comes first in ``graph.edges`` is taken on an acyclic graph.
         """
         return self.follow(self.to_target(costs)[1])
 
     def follow(self, next_edge: list[int]) -> list[int]:
-        """Edges of the route that leaves each node by its entry in `next_edge`."""
+        """Return edges of the route that leaves each node by its entry in `next_edge`."""
         node, route = self.source, []
         while node != self.target:
             route.append(next_edge[node])
@@ -72,7 +72,7 @@ class RouteNetwork:
         return route
 
     def to_target(self, costs: Floats) -> tuple[list[float], list[int]]:
-        """Smallest cost from every node to the target, and the edge by which to leave (-1: none).
+        """Return the smallest cost from every node to the target, and the edge by which to leave (-1: none).
 
         Dynamic programming on an acyclic graph, Dijkstra on costs that are nowhere negative, Bellman-Ford otherwise,
         which refuses a cycle of negative cost.
@@ -85,7 +85,7 @@ class RouteNetwork:
         return self._bellman_ford(costs.tolist(), ROUNDING * float(np.abs(used).max()))
 
     def count(self) -> int:
-        """Number of routes of an acyclic graph."""
+        """Return the number of routes of an acyclic graph."""
         routes = [0] * len(self.nodes)
         routes[self.target] = 1
         for u, _, v in self.backwards:
@@ -93,7 +93,7 @@ class RouteNetwork:
         return routes[self.source]
 
     def routes(self) -> Iterator[list[int]]:
-        """Every route of an acyclic graph, as edges, in lexicographic order of `successors`."""
+        """Yield every route of an acyclic graph, as edges, in lexicographic order of `successors`."""
         route: list[int] = []
         stack = [iter(self.successors[self.source])]
         while stack:
@@ -111,7 +111,7 @@ class RouteNetwork:
                 stack.append(iter(self.successors[step[1]]))
 
     def listing(self, limit: int) -> sp.csr_matrix | None:
-        """Every route as a row of a 0/1 matrix by edges; None for a cyclic graph or more routes than `limit`."""
+        """Return every route as a row of a 0/1 matrix by edges; None for a cyclic graph or more routes than `limit`."""
         if self._listing is None and self.acyclic and self.count() <= limit:
             routes = list(self.routes())
             ends = np.cumsum([0, *(len(route) for route in routes)])
@@ -120,7 +120,7 @@ class RouteNetwork:
         return self._listing
 
     def _start(self) -> tuple[list[float], list[int]]:
-        """Distances and edges as `to_target` returns them, before any edge was looked at."""
+        """Return distances and edges as `to_target` returns them, before any edge was looked at."""
         distance = [float("inf")] * len(self.nodes)
         distance[self.target] = 0.0
         return distance, [-1] * len(self.nodes)
@@ -183,7 +183,7 @@ def _check_graph(graph: Any, source: Hashable, target: Hashable) -> None:
 
 
 def _useful(graph: Any, source: Hashable, target: Hashable) -> nx.DiGraph:
-    """The edges that some route may take."""
+    """Return the edges that some route may take."""
     useful = nx.DiGraph((u, v) for u, v in graph.edges if u != v and v != source and u != target)
     useful.add_nodes_from((source, target))
     reached = nx.descendants(useful, source)
@@ -200,7 +200,7 @@ INTEGRALITY = 1e-6
 
 
 def read_route(network: RouteNetwork, plan: Any) -> list[int] | str:
-    """Edge numbers of `plan`, or one sentence that says why it is no route from source to target.
+    """Return edge numbers of `plan`, or one sentence that says why it is no route from source to target.
 
     A sequence that holds a node of the graph is read as nodes, any other sequence of pairs as edges, and a numeric
     array with one entry per edge, all of them 0 or 1, as an edge vector.
@@ -306,7 +306,7 @@ def _is_node(network: RouteNetwork, entry: Any) -> bool:
 
 
 def _hashable(entry: Any) -> Any:
-    """Lists and arrays as tuples: routes that went through JSON or numpy still name their nodes."""
+    """Return lists and arrays as tuples: routes that went through JSON or numpy still name their nodes."""
     if isinstance(entry, np.ndarray):
         entry = entry.tolist()
     return tuple(_hashable(part) for part in entry) if isinstance(entry, list | tuple) else entry
@@ -316,7 +316,7 @@ def _hashable(entry: Any) -> Any:
 
 
 def route_from_plain(nodes: Iterable[Any], value: Any) -> Any:
-    """What :func:`read_route` takes, from a list of nodes, a list of edges, or a list with 0 or 1 per edge.
+    """Return what :func:`read_route` takes, from a list of nodes, a list of edges, or a list with 0 or 1 per edge.
 
     A list stands for a node that is a tuple, and a string for the node whose ``str`` it is.
     """
@@ -332,7 +332,7 @@ def route_from_plain(nodes: Iterable[Any], value: Any) -> Any:
 
 
 def stops(text: str) -> list[str]:
-    """The stops of a route: between arrows or, where there is no arrow, between commas."""
+    """Return the stops of a route: between arrows or, where there is no arrow, between commas."""
     return [stop.strip() for stop in (_ARROW.split(text) if _ARROW.search(text) else text.split(","))]
 
 
@@ -347,7 +347,7 @@ class NodeNames:
             self._written.setdefault(str(node), []).append(node)
 
     def find(self, entry: Any) -> tuple[Any] | None:
-        """The node that `entry` stands for, in a tuple (a node may be anything, also None), or None."""
+        """Return the node that `entry` stands for, in a tuple (a node may be anything, also None), or None."""
         key = _key(entry)
         try:
             if key in self._exact:
@@ -368,7 +368,7 @@ class NodeNames:
 
 
 def _key(node: Any) -> Any:
-    """A node's value with lists for tuples, apart from True, which is not the node 1."""
+    """Return a node's value with lists for tuples, apart from True, which is not the node 1."""
     if isinstance(node, list | tuple):
         return tuple(_key(part) for part in node)
     return (bool, node) if isinstance(node, bool) else node

@@ -105,11 +105,11 @@ class Shipment(BaseEstimator, DecisionProblem, Quantities):  # type: ignore[misc
         return plan
 
     def quantities(self, columns: int) -> int:
-        """How many quantities a plan holds: one per warehouse."""
+        """Return how many quantities a plan holds: one per warehouse."""
         return int(self._shipping().shape[0])
 
     def solve_between(self, Y: Floats, weights: Floats, risk: Risk, lower: Floats, upper: Floats) -> Floats:
-        """Production beforehand between `lower` and `upper` that minimises `risk` of the costs."""
+        """Return the production beforehand between `lower` and `upper` that minimises `risk` of the costs."""
         free = self.solve(Y, weights, risk)
         low = np.maximum(lower, 0.0)
         if (free >= low).all() and (free <= upper).all():
@@ -126,13 +126,13 @@ class Shipment(BaseEstimator, DecisionProblem, Quantities):  # type: ignore[misc
         return np.clip(plan, low, upper)
 
     def priced(self, Y: Floats, weights: Floats, outcomes: Sequence[str], common: bool) -> PricedShipment:
-        """The shipment as a function of production, spot and shipping costs."""
+        """Return the shipment as a function of production, spot and shipping costs."""
         from whence.problems.priced_problems import PricedShipment
 
         return PricedShipment(self, Y, weights, outcomes)
 
     def outcome_columns(self) -> int:
-        """One column per location."""
+        """Return how many columns outcomes have: one per location."""
         return int(self._shipping().shape[1])
 
     def costs(self, decision: Any, Y: Floats) -> Floats:
@@ -151,7 +151,7 @@ class Shipment(BaseEstimator, DecisionProblem, Quantities):  # type: ignore[misc
         return recourse
 
     def check(self, decision: Any) -> str | None:
-        """None where `decision` is a plan, otherwise one sentence that says why it is not."""
+        """Return None where `decision` is a plan, otherwise one sentence that says why it is not."""
         names = [f"The production at {name}" for name in self.parts()]
         z = plan_numbers(decision, len(names), "quantities, one per warehouse", names.__getitem__)
         if isinstance(z, str):
@@ -162,22 +162,22 @@ class Shipment(BaseEstimator, DecisionProblem, Quantities):  # type: ignore[misc
         return None
 
     def vector(self, decision: Any) -> Floats:
-        """`decision` as an array of quantities, one per warehouse."""
+        """Return `decision` as an array of quantities, one per warehouse."""
         sentence = self.check(decision)
         if sentence is not None:
             raise InputError(f"The 'decision' argument of Shipment must be a shipment plan. {sentence}")
         return np.maximum(np.asarray(decision, dtype=np.float64), 0.0)
 
     def parts(self, outcomes: Sequence[str] = ()) -> list[str]:
-        """Names of the warehouses."""
+        """Return names of the warehouses."""
         return [f"warehouse {i + 1}" for i in range(self._shipping().shape[0])]
 
     def quantity_limits(self, Y: Floats) -> QuantityLimits:
-        """Quantities of at least 0."""
+        """Return quantities of at least 0."""
         return QuantityLimits(lower=0.0)
 
     def _rates(self) -> tuple[Floats, float, float]:
-        """Costs of a unit shipped, produced beforehand and produced at the last minute."""
+        """Return costs of a unit shipped, produced beforehand and produced at the last minute."""
         return self._shipping(), self._cost("production_cost"), self._cost("spot_cost")
 
     def _cost(self, name: str) -> float:
@@ -188,7 +188,7 @@ class Shipment(BaseEstimator, DecisionProblem, Quantities):  # type: ignore[misc
         return cost
 
     def _shipping(self) -> Floats:
-        """Cost of shipping a unit, warehouses by locations."""
+        """Return the cost of shipping a unit, warehouses by locations."""
         cost = self._cost("shipping_cost")
         if self.distances is None:
             return cost * _circles()
@@ -207,7 +207,7 @@ class Shipment(BaseEstimator, DecisionProblem, Quantities):  # type: ignore[misc
 
 @cache
 def _circles() -> Floats:
-    """Distances between four warehouses and twelve locations on concentric circles, both starting at angle 0."""
+    """Return distances between four warehouses and twelve locations on concentric circles, both starting at angle 0."""
     warehouses = 0.85 * np.exp(2j * np.pi * np.arange(4) / 4)
     locations = np.exp(2j * np.pi * np.arange(12) / 12)
     distances: Floats = np.abs(warehouses[:, None] - locations[None, :])

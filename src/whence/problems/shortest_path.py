@@ -61,7 +61,7 @@ def safest_of(incidence: sp.csr_matrix, Y: Floats, weights: Floats, tail: float)
 
 
 def safest_route(network: RouteNetwork, Y: Floats, weights: Floats, tail: float) -> list[int]:
-    """Edges of a route of least CVaR, by depth-first branch and bound over partial routes."""
+    """Return edges of a route of least CVaR, by depth-first branch and bound over partial routes."""
     y, w = _positive(Y, weights)
     best, route, costs, remaining = _root(network, y, w, tail)
     if not remaining.size:
@@ -202,7 +202,7 @@ class ShortestPath(BaseEstimator, DecisionProblem):  # type: ignore[misc]
 
     @classmethod
     def grid(cls, width: int) -> ShortestPath:
-        """Routes over a square grid, right and down, from its first corner to the opposite one.
+        """Return routes over a square grid, right and down, from its first corner to the opposite one.
 
         Parameters
         ----------
@@ -225,7 +225,7 @@ class ShortestPath(BaseEstimator, DecisionProblem):  # type: ignore[misc]
         return cls(graph, (0, 0), (int(width) - 1, int(width) - 1))
 
     def solve(self, Y: Floats, weights: Floats, risk: Risk) -> list[Any]:
-        """Nodes of a route that minimises `risk` of its cost when row i of `Y` has weight ``weights[i]``."""
+        """Return nodes of a route that minimises `risk` of its cost when row i of `Y` has weight ``weights[i]``."""
         network = self._network()
         y, w = check_samples(Y, weights, len(network.edges), "ShortestPath.solve")
         tail = known_tail(risk, "ShortestPath.solve")
@@ -237,7 +237,7 @@ class ShortestPath(BaseEstimator, DecisionProblem):  # type: ignore[misc]
         return self._nodes(network, route)
 
     def least_costs(self, Y: Floats, risk: Risk) -> RouteCosts | None:
-        """The costs of cheapest routes, under expected cost and in a graph without cycles."""
+        """Return the costs of cheapest routes, under expected cost and in a graph without cycles."""
         network = self._network()
         if known_tail(risk, "ShortestPath") is not None or not network.acyclic:
             return None
@@ -246,16 +246,16 @@ class ShortestPath(BaseEstimator, DecisionProblem):  # type: ignore[misc]
         return RouteCosts(costs, tails, edges, heads, len(network.nodes), network.source, network.target)
 
     def outcome_columns(self) -> int:
-        """One column per edge."""
+        """Return how many columns outcomes have: one per edge."""
         return len(self._network().edges)
 
     def costs(self, decision: Any, Y: Floats) -> Floats:
-        """Sum of the edge costs of the route under every row of `Y`."""
+        """Return the sum of the edge costs of the route under every row of `Y`."""
         total: Floats = self.cost_rows(Y)[:, self._route(decision)].sum(axis=1)
         return total
 
     def linear_costs(self, decision: Any) -> tuple[Floats, float]:
-        """A route costs the sum of its edges."""
+        """Return the edges of a route as 0 and 1, whose costs add up to its own, and no constant."""
         return self.vector(decision), 0.0
 
     def cost_rows(self, Y: Floats) -> Floats:
@@ -263,13 +263,13 @@ class ShortestPath(BaseEstimator, DecisionProblem):  # type: ignore[misc]
         return check_outcomes(Y, self.outcome_columns(), "ShortestPath")
 
     def priced(self, Y: Floats, weights: Floats, outcomes: Sequence[str], common: bool) -> PricedRoutes:
-        """The network as a function of what its edges, or its named streets, cost."""
+        """Return the network as a function of what its edges, or its named streets, cost."""
         from whence.problems.priced_problems import PricedRoutes
 
         return PricedRoutes(self, Y, weights, outcomes, common)
 
     def polytope(self) -> Polytope:
-        """Unit flows from source to target, whose corners are the routes of an acyclic graph.
+        """Return the unit flows from source to target, whose corners are the routes of an acyclic graph.
 
         Refused where routes can run into a cycle: flows around it are no part of a route.
         """
@@ -323,38 +323,38 @@ class ShortestPath(BaseEstimator, DecisionProblem):  # type: ignore[misc]
         return restricted(self, "through", places)
 
     def using(self, *places: Any) -> RouteSet:
-        """The routes that use these edges, or some edge of each of these streets, as a set of plans."""
+        """Return the routes that use these edges, or some edge of each of these streets, as a set of plans."""
         return restricted(self, "using", places)
 
     def avoiding(self, *places: Any) -> RouteSet:
-        """The routes that avoid these nodes, edges and streets, as a set of plans."""
+        """Return the routes that avoid these nodes, edges and streets, as a set of plans."""
         return restricted(self, "avoiding", places)
 
     def plans(self, limit: int) -> list[list[Any]] | None:
-        """Every route, where there are at most `limit`."""
+        """Return every route, where there are at most `limit`."""
         return RouteSet(self).plans(limit)
 
     def check(self, decision: Any) -> str | None:
-        """None where `decision` is a route of the graph, otherwise one sentence, with the missing hop named."""
+        """Return None where `decision` is a route of the graph, otherwise one sentence, with the missing hop named."""
         route = read_route(self._network(), decision)
         return route if isinstance(route, str) else None
 
     def vector(self, decision: Any) -> Floats:
-        """`decision` as a 0/1 array, one entry per edge in the order of ``graph.edges``."""
+        """Return `decision` as a 0/1 array, one entry per edge in the order of ``graph.edges``."""
         chosen = np.zeros(len(self._network().edges))
         chosen[self._route(decision)] = 1.0
         return chosen
 
     def parts(self, outcomes: Sequence[str] = ()) -> list[str]:
-        """Names of the edges, ``"u -> v"``."""
+        """Return names of the edges, ``"u -> v"``."""
         return [f"{u} -> {v}" for u, v in self._network().edges]
 
     def describe(self, decision: Any, outcomes: Sequence[str] = ()) -> str:
-        """The nodes of the route, joined by arrows."""
+        """Return the nodes of the route, joined by arrows."""
         return " → ".join(map(str, self.nodes(decision)))
 
     def to_plain(self, plan: Any) -> Any:
-        """The nodes of the route as a list; those that are tuples as lists.
+        """Return the nodes of the route as a list; those that are tuples as lists.
 
         Examples
         --------
@@ -364,7 +364,7 @@ class ShortestPath(BaseEstimator, DecisionProblem):  # type: ignore[misc]
         return to_plain(self.nodes(plan))
 
     def from_plain(self, value: Any, outcomes: Sequence[str] = ()) -> list[Any]:
-        """The nodes of the route that `value`, as read from JSON, stands for.
+        """Return the nodes of the route that `value`, as read from JSON, stands for.
 
         It is a list of nodes, a list of edges, a list with 0 or 1 per edge, or a dict from the names of edges to 0 or
         1; a list stands for a node that is a tuple, and a string for the node whose ``str`` it is.
@@ -381,24 +381,24 @@ class ShortestPath(BaseEstimator, DecisionProblem):  # type: ignore[misc]
         return self.nodes(route)
 
     def plain_from_text(self, text: str, number: Callable[[str], float]) -> list[str]:
-        """The stops of a route: ``"A > B > C"``, or with commas between them."""
+        """Return the stops of a route: ``"A > B > C"``, or with commas between them."""
         return stops(text)
 
     def plain_from_cells(self, cells: pd.DataFrame, number: Callable[[str], float]) -> Any:
-        """The stops of a route, one per row, or 0 or 1 by the names of the edges."""
+        """Return the stops of a route, one per row, or 0 or 1 by the names of the edges."""
         return cells.iloc[:, 0].tolist() if cells.shape[1] == 1 else super().plain_from_cells(cells, number)
 
     def shown(self, decision: Any, alternative: Any, outcomes: Sequence[str] = ()) -> ShownPlans:
-        """Both routes as lists of nodes, with their map where the places of the nodes are known."""
+        """Return both routes as lists of nodes, with their map where the places of the nodes are known."""
         first, second = self.nodes(decision), self.nodes(alternative)
         return ShownPlans("route", first, second, map=route_map(self.graph, first, second))
 
     def editor(self, Y: Floats, outcomes: Sequence[str], plans: Sequence[Any]) -> PlanEditor:
-        """The network in which a route can be changed."""
+        """Return the network in which a route can be changed."""
         return network_editor(self.graph, self.source, self.target)
 
     def nodes(self, plan: Any) -> list[Any]:
-        """The nodes of a route, in whatever form it is given."""
+        """Return the nodes of a route, in whatever form it is given."""
         return self._nodes(self._network(), self._route(plan))
 
     def _nodes(self, network: RouteNetwork, route: list[int]) -> list[Any]:
@@ -411,7 +411,7 @@ class ShortestPath(BaseEstimator, DecisionProblem):  # type: ignore[misc]
         return route
 
     def _network(self) -> RouteNetwork:
-        """The graph as the solvers see it, read again where `set_params` has changed it."""
+        """Return the graph as the solvers see it, read again where `set_params` has changed it."""
         derived = self.__dict__.get("_derived")
         if derived is None or derived[0] is not self.graph or derived[1:3] != (self.source, self.target):
             derived = (self.graph, self.source, self.target, RouteNetwork(self.graph, self.source, self.target))

@@ -94,7 +94,7 @@ class _RowReader:
         self._plans: dict[tuple[str, bool], Any] = {}
 
     def read(self, row: int) -> BatchRow:
-        """One row of the input."""
+        """Return one row of the input."""
         cells = {str(name): str(cell) for name, cell in self.table.cells.iloc[row].items()}
         question = BatchRow(row + 1, {name: cells[name] for name in self.carried})
         try:
@@ -235,7 +235,7 @@ class BatchRun:
         return table
 
     def _kept(self) -> dict[int, dict[str, Any]]:
-        """What an earlier run has done; its last line may be half written."""
+        """Return what an earlier run has done; its last line may be half written."""
         if not self.partial.exists():
             return {}
         *whole, last = read_file(self.partial).decode("utf-8", errors="replace").split("\n")
@@ -271,5 +271,5 @@ def as_text(cell: Any, decimal: str) -> Any:
 
 
 def as_meant(cell: str) -> str:
-    """A cell as it was before :func:`as_text`."""
+    """Return a cell as it was before :func:`as_text`."""
     return cell[1:] if _KEPT.match(cell) else cell

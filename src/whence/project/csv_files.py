@@ -60,15 +60,15 @@ class CsvTable:
     every: int = 1
 
     def at(self, row: int, column: str) -> Place:
-        """Where a cell stands."""
+        """Return where a cell stands."""
         return Place(self.path.name, int(self.lines[row]), f"column {column!r}")
 
     def column(self, name: str) -> Place:
-        """Where a column stands."""
+        """Return where a column stands."""
         return Place(self.path.name, None, f"column {name!r}")
 
     def taken(self, order: NDArray[np.int64]) -> CsvTable:
-        """The table with these rows, in this order."""
+        """Return the table with these rows, in this order."""
         return replace(self, cells=self.cells.iloc[order].reset_index(drop=True), lines=self.lines[order])
 
 
@@ -113,7 +113,7 @@ def _declared(content: Callable[[], Iterable[bytes]], encoding: str) -> str:
 
 
 def _texts(parts: Iterable[bytes], encoding: str) -> Iterator[str]:
-    """The texts of the parts of a file; characters may reach over their ends."""
+    """Yield the texts of the parts of a file; characters may reach over their ends."""
     decoder = codecs.getincrementaldecoder(encoding)()
     for part in parts:
         yield decoder.decode(part)
@@ -121,7 +121,7 @@ def _texts(parts: Iterable[bytes], encoding: str) -> Iterator[str]:
 
 
 def load_csv(path: Path, form: CsvFormat, most: float = float("inf")) -> CsvTable:
-    """The cells of a CSV file as by :func:`read_csv`; a ProjectError lists everything that is wrong with it."""
+    """Return the cells of a CSV file as by :func:`read_csv`; a ProjectError lists everything that is wrong with it."""
     found = Findings()
     table = read_csv(path, form, found, most=most)
     if table is None or found.errors:
@@ -132,7 +132,7 @@ def load_csv(path: Path, form: CsvFormat, most: float = float("inf")) -> CsvTabl
 def read_csv(
     path: Path, form: CsvFormat, found: Findings, header: bool = True, most: float = float("inf")
 ) -> CsvTable | None:
-    """The cells of a CSV file; None where it cannot be used at all, with the reasons in `found`.
+    """Return the cells of a CSV file; None where it cannot be used at all, with the reasons in `found`.
 
     Without a `header`, columns are named by their number, from 1. Of a file that has more than `most` bytes, only so
     many of its rows are taken as have that together, from all over it.
@@ -181,7 +181,7 @@ def _table(
 
 
 def _rows(path: Path, text: Iterable[str], separator: str, found: Findings) -> Iterator[_Row]:
-    """The rows that are not blank, each with the line on which it begins."""
+    """Yield the rows that are not blank, each with the line on which it begins."""
     reader = csv.reader((line.replace("\0", "\ufffd") for line in text), delimiter=separator)
     before = 0
     try:
@@ -239,7 +239,7 @@ class _Body:
         self._waiting.clear()
 
     def cells(self) -> NDArray[Any]:
-        """All cells, which are then gone from here."""
+        """Return all cells, which are then gone from here."""
         self._known.clear()
         made = np.empty((len(self.lines), self.width), dtype=object)
         for number, column in enumerate(self._columns):
@@ -256,7 +256,7 @@ class _Body:
 
 
 def _check_header(path: Path, header: list[str], found: Findings) -> bool:
-    """Whether every column has a name of its own."""
+    """Return whether every column has a name of its own."""
     faults = len(found)
     for number, name in enumerate(header, start=1):
         if not name:
@@ -268,7 +268,7 @@ def _check_header(path: Path, header: list[str], found: Findings) -> bool:
 
 
 def _separator(head: str, header: bool) -> str:
-    """The separator that cuts the first lines into the same number of columns, as many as possible."""
+    """Return the separator that cuts the first lines into the same number of columns, as many as possible."""
     if not header:
         # Without names to go by, a comma may as well be a decimal sign.
         return next((sign for sign in SEPARATORS[1:] if sign in head), ",")
@@ -307,7 +307,7 @@ _DASHED = re.compile(r"\d{1,2}-\d{1,2}-\d{4}(?: .*)?", re.ASCII)
 
 
 def content(table: CsvTable, column: str) -> Content:
-    """What a column holds, judged by all of its cells that are not missing."""
+    """Return what a column holds, judged by all of its cells that are not missing."""
     # Plain Python: a table of thousands of columns has no time for pandas' preparations in each of them.
     distinct = [cell for cell in set(table.cells[column].tolist()) if cell.lower() not in MISSING]
     if not distinct:
@@ -325,7 +325,7 @@ def content(table: CsvTable, column: str) -> Content:
 
 
 def missing(table: CsvTable, column: str) -> pd.Series:
-    """Which cells of a column are missing: empty ones and, in a column of numbers, the usual words for that."""
+    """Return which cells of a column are missing: empty ones and, in a column of numbers, the usual words for that."""
     cells = table.cells[column]
     if content(table, column) == "text":
         return cells == ""
@@ -359,7 +359,7 @@ def number_column(table: CsvTable, column: str, found: Findings, hint: str = "")
 
 
 def binary_column(table: CsvTable, column: str, found: Findings) -> pd.Series:
-    """A column of yes and no, as bools, or of 0 and 1, as integers; every other cell is an error."""
+    """Return a column of yes and no, as bools, or of 0 and 1, as integers; every other cell is an error."""
     cells = table.cells[column].str.lower()
     if cells.isin(list(YES_AND_NO)).all():
         return cells.map(YES_AND_NO).astype(bool)
@@ -371,7 +371,7 @@ def binary_column(table: CsvTable, column: str, found: Findings) -> pd.Series:
 
 
 def text_column(table: CsvTable, column: str, found: Findings) -> pd.Series:
-    """A column of texts; an empty cell is an error."""
+    """Return a column of texts; an empty cell is an error."""
     cells = table.cells[column]
     text = f"is missing; every cell must name a category. Got {{}}.{DROP}"
     listed(found, table, column, np.flatnonzero(cells == ""), text)
@@ -399,7 +399,7 @@ def _numbers(cells: NDArray[Any], decimal: str) -> NDArray[np.float64]:
 
 
 def _are_whole(cells: Iterable[str], values: NDArray[np.float64], decimal: str) -> bool:
-    """Whether all cells are whole numbers, and written as such: 3.0 is none."""
+    """Return whether all cells are whole numbers, and written as such: 3.0 is none."""
     if not np.isfinite(values).all() or np.abs(values).max(initial=0.0) >= 1e15 or (values % 1.0).any():
         return False
     return not any(decimal in cell or "e" in cell or "E" in cell for cell in cells)

@@ -101,7 +101,7 @@ class Declared:
 
 
 def read_declared(features: Section) -> dict[str, Declared]:
-    """The declared features by name."""
+    """Return the declared features by name."""
     declared = {}
     for name in features.table:
         section = features.table_of(name)
@@ -113,7 +113,7 @@ def read_declared(features: Section) -> dict[str, Declared]:
 
 
 def typed_column(table: CsvTable, name: str, declared: Mapping[str, Declared], found: Findings) -> pd.Series | None:
-    """A column of contexts as its declared or apparent type; None where it cannot be a feature.
+    """Return a column of contexts as its declared or apparent type; None where it cannot be a feature.
 
     `declared` is what is said of each column, by the column's name.
     """
@@ -176,7 +176,7 @@ def _categories(table: CsvTable, name: str, declared: Declared, found: Findings)
 
 
 def built_features(declared: Mapping[str, Declared], X: pd.DataFrame | None, found: Findings) -> dict[str, Feature]:
-    """The declared features, with their type taken from the data where it is not declared."""
+    """Return the declared features, with their type taken from the data where it is not declared."""
     features = {}
     for name, one in declared.items():
         kind = one.type or _inferred(name, X)

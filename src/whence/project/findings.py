@@ -25,7 +25,7 @@ class Place(str):
     part: str
 
     def __new__(cls, file: str, line: int | None = None, part: str = "") -> Self:
-        """The text, which remembers what it was made of."""
+        """Return the text, which remembers what it was made of."""
         parts = (file, "" if line is None else f"line {line}", part)
         made = super().__new__(cls, ", ".join(filter(None, parts)))
         made.file, made.line, made.part = file, line, part
@@ -69,7 +69,7 @@ class Findings(list[Finding]):
             self.append(finding)
 
     def sorted(self, first: str) -> Findings:
-        """Those of the file `first` in the order of its lines, then the others as they were found."""
+        """Return those of the file `first` in the order of its lines, then the others as they were found."""
 
         def order(finding: Finding) -> tuple[bool, int]:
             elsewhere = finding.where.file != first
@@ -130,7 +130,7 @@ class Source:
 
 
 def _parts(dotted: str) -> tuple[str, ...]:
-    """The parts of a dotted key, quotes taken off."""
+    """Return the parts of a dotted key, quotes taken off."""
     try:
         table: Any = tomllib.loads(f"{dotted} = 0")
     except tomllib.TOMLDecodeError:
@@ -143,7 +143,7 @@ def _parts(dotted: str) -> tuple[str, ...]:
 
 
 def is_number(value: Any) -> bool:
-    """Whether a TOML value is a finite number."""
+    """Return whether a TOML value is a finite number."""
     return finite(value) is not None
 
 
@@ -178,7 +178,7 @@ class Section:
         self._known: list[str] = []
 
     def take(self, key: str, rule: Rule, default: Any = None) -> Any:
-        """The value of `key`, or `default` where it is missing or breaks the rule (which is then an error)."""
+        """Return the value of `key`, or `default` where it is missing or breaks the rule (which is then an error)."""
         self._known.append(key)
         if key not in self.table:
             return default
@@ -189,7 +189,7 @@ class Section:
         return value
 
     def take_all(self, keys: Mapping[str, tuple[Rule, Any]]) -> dict[str, Any]:
-        """The values of several keys, each with its rule and its default."""
+        """Return the values of several keys, each with its rule and its default."""
         return {key: self.take(key, rule, default) for key, (rule, default) in keys.items()}
 
     def need(self, key: str, rule: Rule) -> Any:
@@ -199,7 +199,7 @@ class Section:
         return self.take(key, rule)
 
     def table_of(self, key: str) -> Section:
-        """The table under `key`, empty where it is missing."""
+        """Return the table under `key`, empty where it is missing."""
         return Section(self.source, (*self.keys, key), self.take(key, TABLE, {}), self.found)
 
     def error(self, key: str | None, text: str) -> None:
@@ -211,7 +211,7 @@ class Section:
         self.error(error.parameter if error.parameter in self.table else None, str(error))
 
     def at(self, key: str | None = None) -> Place:
-        """Where this table or one of its keys stands."""
+        """Return where this table or one of its keys stands."""
         return self.source.at(*self.keys, *(() if key is None else (key,)))
 
     def close(self) -> None:

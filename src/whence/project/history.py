@@ -40,7 +40,7 @@ class History:
 
 
 def read_format(data: Section) -> CsvFormat:
-    """What [data] declares about the CSV files."""
+    """Return what [data] declares about the CSV files."""
     return CsvFormat(
         data.take("encoding", TEXT), data.take("separator", SEPARATOR), data.take("decimal", one_of(".", ","))
     )
@@ -53,7 +53,7 @@ def read_history(
     edges: Sequence[str] | None,
     form: CsvFormat,
 ) -> History | None:
-    """Contexts and outcomes; None where there is too much wrong to go on.
+    """Return contexts and outcomes; None where there is too much wrong to go on.
 
     A network names the columns of its `edges`, in their order.
     """
@@ -137,7 +137,7 @@ def _known_weight(data: Section, contexts: CsvTable, weight: str, index: str | N
 
 
 def _tables(data: Section, form: CsvFormat) -> tuple[CsvTable, CsvTable] | None:
-    """The table of contexts and that of outcomes, which may be one and the same."""
+    """Return the table of contexts and that of outcomes, which may be one and the same."""
     names = {key: data.take(key, TEXT) for key in ("history", "contexts", "outcomes")}
     given = [key for key in names if key in data.table]
     if any(names[key] is None for key in given):
@@ -193,7 +193,7 @@ def _used(
 def _check_declared(
     declared: Mapping[str, Declared], features: list[str], outcomes: list[str], found: Findings
 ) -> None:
-    """Every declared feature must be a column of contexts."""
+    """Refuse declared features that are no column of contexts."""
     contexts = set(features)
     for one in declared.values():
         for name in one.names:
@@ -204,7 +204,7 @@ def _check_declared(
 
 
 def _aligned(data: Section, contexts: CsvTable, results: CsvTable, index: str | None) -> CsvTable | None:
-    """The outcomes in the order of the contexts: by their index where there is one, otherwise row by row."""
+    """Return the outcomes in the order of the contexts: by their index where there is one, otherwise row by row."""
     here, there = len(contexts.lines), len(results.lines)
     if index is None or index not in results.cells.columns:
         if here == there:
@@ -230,7 +230,7 @@ def _aligned(data: Section, contexts: CsvTable, results: CsvTable, index: str | 
 def _complete(
     contexts: CsvTable, results: CsvTable, features: list[str], outcomes: list[str], found: Findings
 ) -> tuple[CsvTable, CsvTable]:
-    """The rows in which nothing is missing."""
+    """Return the rows in which nothing is missing."""
     gaps = [missing(contexts, name) for name in features] + [missing(results, name) for name in outcomes]
     keep = ~np.logical_or.reduce([gap.to_numpy() for gap in gaps])
     if not keep.any():

@@ -80,7 +80,7 @@ def words_of(name: str, word: str = r"[^\W\d_]+") -> list[str]:
 
 
 def are_siblings(one: str, other: str) -> bool:
-    """Whether two names differ in a single word, or number, that says nothing of what was known before.
+    """Return whether two names differ in a single word, or number, that says nothing of what was known before.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def _adds_up(total: pd.Series, parts: Sequence[pd.Series]) -> bool:
 
 
 def _same(one: Floats, other: Floats) -> bool:
-    """Whether two columns are the same in nearly all rows, and not constant."""
+    """Return whether two columns are the same in nearly all rows, and not constant."""
     known = np.isfinite(one) & np.isfinite(other)
     if known.sum() < LEAST_ROWS or np.ptp(one[known]) == 0:
         return False

@@ -45,12 +45,12 @@ FLAGS = Rule(
 
 
 def edge_columns(network: nx.DiGraph) -> list[str]:
-    """The column of outcomes of every edge, in the order of the graph's edges."""
+    """Return the column of outcomes of every edge, in the order of the graph's edges."""
     return [data["column"] for _, _, data in network.edges(data=True)]
 
 
 def read_network(problem: Section, form: CsvFormat) -> nx.DiGraph | None:
-    """The network of a shortest-path problem, from a CSV file of edges and perhaps one of nodes."""
+    """Return the network of a shortest-path problem, from a CSV file of edges and perhaps one of nodes."""
     if problem.table.get("kind") != "shortest_path" or "network" not in problem.table:
         return None
     found, folder = problem.found, problem.source.path.parent
@@ -81,7 +81,7 @@ def _graph(edges: CsvTable, found: Findings) -> nx.DiGraph | None:
 
 
 def _lacks(table: CsvTable, names: Sequence[str], found: Findings) -> bool:
-    """Whether the table has not all of these columns; each that is missing is an error."""
+    """Return whether the table has not all of these columns; each that is missing is an error."""
     columns = list(table.cells.columns)
     lacking = [name for name in names if name not in columns]
     for name in lacking:
@@ -106,7 +106,7 @@ def _place(graph: nx.DiGraph, nodes: CsvTable, found: Findings) -> None:
 def read_problem(
     problem: Section, network: nx.DiGraph | None, outcomes: Sequence[str], form: CsvFormat
 ) -> DecisionProblem | None:
-    """The decision problem, or None where the section does not make one."""
+    """Return the decision problem, or None where the section does not make one."""
     kind = problem.need("kind", KIND)
     if kind is None:
         return None
@@ -131,7 +131,7 @@ def read_problem(
 
 
 def problem_files(problem: Section) -> tuple[Path, ...]:
-    """The files that the section names."""
+    """Return the files that the section names."""
     named = (problem.table.get(key) for key in FILE_KEYS)
     return tuple(problem.source.path.parent / name for name in named if isinstance(name, str))
 
@@ -155,7 +155,7 @@ def _newsvendor(problem: Section, outcomes: Sequence[str]) -> DecisionProblem:
 
 
 def _rate(problem: Section, key: str, outcomes: Sequence[str]) -> Any:
-    """A rate for all outcomes, one each, or one per outcome by its name."""
+    """Return a rate for all outcomes, one each, or one per outcome by its name."""
     rate = problem.need(key, RATE)
     if not isinstance(rate, dict):
         return rate
@@ -209,7 +209,7 @@ def _linear(problem: Section, form: CsvFormat) -> DecisionProblem:
 
 
 def _matrix(problem: Section, key: str, form: CsvFormat) -> list[list[float]] | None:
-    """A matrix that is written out, or in a CSV file of numbers without column names."""
+    """Return a matrix that is written out, or in a CSV file of numbers without column names."""
     given = problem.take(key, MATRIX)
     if isinstance(given, str):
         faults = len(problem.found.errors)

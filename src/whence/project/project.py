@@ -116,7 +116,7 @@ class Project:
         return project
 
     def fitted(self) -> Policy:
-        """The policy, fitted to the history; it is fitted once."""
+        """Return the policy, fitted to the history; it is fitted once."""
         if self._fitted is None:
             self._fitted = clone(self.policy).fit(self.X, self.Y, sample_weight=self.weight)
         return self._fitted
@@ -137,7 +137,7 @@ class Project:
         return ContextReader(schema, self.X, self.form, self.decimal)
 
     def context(self, value: Any, files: bool = True) -> pd.Series:
-        """One context in the user's units, checked.
+        """Return one context in the user's units, checked.
 
         Parameters
         ----------
@@ -161,7 +161,7 @@ class Project:
         return self._contexts.read([over, values] if over else values, files)
 
     def plan(self, value: Any, files: bool = True) -> Any:
-        """A plan in its natural form, feasible.
+        """Return a plan in its natural form, feasible.
 
         Parameters
         ----------
@@ -181,7 +181,7 @@ class Project:
         return self.plan(self.explain_defaults.instead or "any", files=False)
 
     def _plan_by(self, policy: Policy, value: Any, files: bool) -> Any:
-        """The same where `policy` decides."""
+        """Return the same where `policy` decides."""
         if isinstance(value, str):
             for mark in DECIDED:
                 if value.strip().startswith(mark):
@@ -189,14 +189,14 @@ class Project:
         return _plan_given(policy.problem, policy.outcome_names_, value, self.form, self.decimal, files)
 
     def fingerprint(self) -> str:
-        """A short text that changes whenever the project file or its data does."""
+        """Return a short text that changes whenever the project file or its data does."""
         return digest_of(self.path, *self.files)[:16]
 
 
 def _plan_given(
     problem: DecisionProblem, outcomes: Sequence[str], value: Any, form: CsvFormat, decimal: str, files: bool
 ) -> Any:
-    """A plan, or a set of plans, that is written out: what needs no policy."""
+    """Return a plan, or a set of plans, that is written out: what needs no policy."""
     typed = partial(_quantity, decimal=decimal)
     if isinstance(value, np.ndarray | pd.Series):
         value = value.tolist()
@@ -228,7 +228,7 @@ def _quantity(text: str, decimal: str) -> float:
 
 
 def findings(path: str | Path) -> list[Finding]:
-    """Everything that is wrong with a project, or worth a look.
+    """Return everything that is wrong with a project, or worth a look.
 
     Parameters
     ----------
@@ -244,7 +244,7 @@ def findings(path: str | Path) -> list[Finding]:
 
 
 def read_project(path: Path) -> tuple[Project | None, Findings]:
-    """The project, as far as it can be read, and what was found on the way."""
+    """Return the project, as far as it can be read, and what was found on the way."""
     found = Findings()
     parsed = _parsed(path, found)
     if parsed is None:

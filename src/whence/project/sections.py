@@ -46,7 +46,7 @@ SWITCH = Rule("true or false", lambda value: isinstance(value, bool))
 
 
 def _as_in(make: type[Weights], **rules: Rule) -> dict[str, tuple[Rule, Any]]:
-    """Keys with their rules, and the defaults that they have in Python."""
+    """Return keys with their rules, and the defaults that they have in Python."""
     known = inspect.signature(make).parameters
     return {key: (rule, known[key].default) for key, rule in rules.items()}
 
@@ -156,7 +156,7 @@ class ExplainDefaults:
 
 
 def read_weights(weights: Section) -> Weights:
-    """The weights, a forest by default."""
+    """Return the weights, a forest by default."""
     kind = weights.take("kind", one_of(*WEIGHTS), "forest")
     make, keys = WEIGHTS[kind]
     if weights.table.get("kind", kind) != kind:
@@ -168,7 +168,7 @@ def read_weights(weights: Section) -> Weights:
 
 
 def read_risk(risk: Section) -> Risk:
-    """The risk, the expected cost by default."""
+    """Return the risk, the expected cost by default."""
     kind = risk.take("kind", one_of("expectation", "cvar"), "expectation")
     alpha = risk.need("alpha", ALPHA) if kind == "cvar" else None
     risk.close()
@@ -199,7 +199,7 @@ _LINE = re.compile(
 
 
 def settings_of(weights: Weights) -> dict[str, Any]:
-    """The table [weights] that stands for `weights`.
+    """Return the table [weights] that stands for `weights`.
 
     Examples
     --------
@@ -216,7 +216,7 @@ def settings_of(weights: Weights) -> dict[str, Any]:
 
 
 def with_weights(text: str, settings: Mapping[str, Any], evidence: Sequence[str]) -> str:
-    """The text of a project file with these weights, and the evidence as comments beside them.
+    """Return the text of a project file with these weights, and the evidence as comments beside them.
 
     Raises an InputError where the file is written in a way that cannot be changed safely: then nothing is.
 
@@ -257,7 +257,7 @@ def with_weights(text: str, settings: Mapping[str, Any], evidence: Sequence[str]
 
 
 def _section(lines: list[str], settings: Mapping[str, Any], remarks: list[str]) -> list[str]:
-    """The lines of the table with the new values; keys that other weights had are left out."""
+    """Return the lines of the table with the new values; keys that other weights had are left out."""
     kept: list[str] = []
     left = dict(settings)
     after = 0
@@ -277,7 +277,7 @@ def _section(lines: list[str], settings: Mapping[str, Any], remarks: list[str]) 
 
 
 def _written(value: Any) -> str:
-    """A value as TOML writes it: as JSON does, for texts and numbers."""
+    """Return a value as TOML writes it: as JSON does, for texts and numbers."""
     return json.dumps(value.item() if hasattr(value, "item") else value)
 
 

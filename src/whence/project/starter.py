@@ -313,7 +313,7 @@ time_limit = 60        # seconds; "none" for no limit
 
 
 def _text(text: str) -> str:
-    """A text as TOML writes it."""
+    """Return a text as TOML writes it."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 

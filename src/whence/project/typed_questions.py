@@ -40,7 +40,7 @@ class ContextReader:
         self._types = {str(name): _type_of(X[name]) for name in X.columns}
 
     def read(self, value: Any, files: bool = True) -> pd.Series:
-        """One context in the user's units, checked; every part of a list is laid over those before it.
+        """Return one context in the user's units, checked; every part of a list is laid over those before it.
 
         Without `files` no text is taken for the name of one, whether there is such a file or not.
         """
@@ -132,12 +132,12 @@ class ContextReader:
         return self.from_cells({name: cells[name] for name in cells if name in self._types}, table.decimal)
 
     def from_cells(self, cells: Mapping[str, str], decimal: str) -> dict[str, Any]:
-        """Cells of a CSV file, with numbers read by that file's decimal sign."""
+        """Return cells of a CSV file, with numbers read by that file's decimal sign."""
         parsed = {n: read_number(c, decimal) for n, c in cells.items() if self._types[n] in ("whole", "number")}
         return {**cells, **{name: value for name, value in parsed.items() if value is not None}}
 
     def value(self, name: str, value: Any) -> Any:
-        """A value of the column `name` as the history holds it, from a text or a value of JSON."""
+        """Return a value of the column `name` as the history holds it, from a text or a value of JSON."""
         kind = self._types[name]
         if kind == "switch":
             return _switch(name, value)
@@ -172,7 +172,7 @@ class ContextReader:
 
 
 def _type_of(column: pd.Series) -> str:
-    """How values of a column are typed in: as a switch, a whole number, a number, a date, or a name."""
+    """Return how values of a column are typed in: as a switch, a whole number, a number, a date, or a name."""
     if pd.api.types.is_bool_dtype(column.dtype):
         return "switch"
     if pd.api.types.is_integer_dtype(column.dtype):
@@ -191,7 +191,7 @@ def _switch(name: str, value: Any) -> bool:
 
 
 def json_value(text: str, what: str) -> Any:
-    """What a JSON text holds, or one sentence that says where it is wrong."""
+    """Return what a JSON text holds, or one sentence that says where it is wrong."""
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
@@ -203,7 +203,7 @@ def json_value(text: str, what: str) -> Any:
 
 
 def read_json_file(path: Path) -> Any:
-    """What a JSON file holds."""
+    """Return what a JSON file holds."""
     data = read_file(path)
     try:
         text = decoded(data)
@@ -213,7 +213,7 @@ def read_json_file(path: Path) -> Any:
 
 
 def is_file(text: str) -> bool:
-    """Whether a text is the name of a file that exists."""
+    """Return whether a text is the name of a file that exists."""
     try:
         return Path(text).is_file()
     except (OSError, ValueError):
@@ -221,7 +221,7 @@ def is_file(text: str) -> bool:
 
 
 def read_bounds(texts: Iterable[str], schema: Schema) -> dict[str, Any]:
-    """The argument `bounds` of `Policy.explain`, as people type it: ``temp=0:20``, ``day=Saturday|Sunday``."""
+    """Return the argument `bounds` of `Policy.explain`, as people type it: ``temp=0:20``, ``day=Saturday|Sunday``."""
     bounds: dict[str, Any] = {}
     for text in texts:
         name, _, limits = (part.strip() for part in text.partition("="))
@@ -282,7 +282,7 @@ _MARK = re.compile(r"(through|using|avoiding|at[-_]least|at[-_]most|between)\s*:
 
 
 def is_set(text: str) -> bool:
-    """Whether a text stands for a set of plans.
+    """Return whether a text stands for a set of plans.
 
     Examples
     --------
@@ -295,7 +295,7 @@ def is_set(text: str) -> bool:
 def read_plan_set(
     problem: DecisionProblem, text: str, outcomes: Sequence[str], number: Callable[[str], float]
 ) -> PlanSet:
-    """The set of plans that `text` stands for; several conditions have semicolons between them.
+    """Return the set of plans that `text` stands for; several conditions have semicolons between them.
 
     Examples
     --------

@@ -29,7 +29,7 @@ OTHERS = (
 
 
 def project_file(path: Path) -> Path:
-    """The project file that `path` names: a folder stands for the whence.toml in it."""
+    """Return the project file that `path` names: a folder stands for the whence.toml in it."""
     return path / "whence.toml" if path.is_dir() else path
 
 
@@ -78,7 +78,7 @@ def open_file(path: Path) -> BinaryIO:
 
 
 def _memory() -> float:
-    """Bytes of memory of this machine; infinite where the system does not say."""
+    """Return bytes of memory of this machine; infinite where the system does not say."""
     try:
         return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     except (AttributeError, OSError, ValueError):
@@ -86,14 +86,14 @@ def _memory() -> float:
 
 
 def chunks(path: Path) -> Iterator[bytes]:
-    """The content of a file, a part at a time."""
+    """Yield the content of a file, a part at a time."""
     with open_file(path) as file:
         while chunk := file.read(CHUNK):
             yield chunk
 
 
 def digest_of(*paths: Path, more: bytes = b"") -> str:
-    """A text that changes whenever one of the files or `more` does."""
+    """Return a text that changes whenever one of the files or `more` does."""
     digest = hashlib.sha256()
     for path in paths:
         for chunk in chunks(path):
@@ -165,7 +165,7 @@ def claimed(path: Path) -> Iterator[None]:
 
 
 def _locked(path: Path) -> int | None:
-    """A handle of the file at `path`, locked; None where another process has locked it."""
+    """Return a handle of the file at `path`, locked; None where another process has locked it."""
     while True:
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         try:

@@ -50,7 +50,7 @@ _CODE = re.compile(r"\d+", re.ASCII)
 
 
 def written_number(values: Iterable[Any]) -> str | None:
-    """One of some texts that are all numbers as people write them; None where they are not, or may all be codes.
+    """Return one of some texts that are all numbers as people write them; None where they are not, or may all be codes.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def written_number(values: Iterable[Any]) -> str | None:
 
 
 def dates(values: pd.Series) -> bool:
-    """Whether a column holds nothing but texts that are dates or times of day."""
+    """Return whether a column holds nothing but texts that are dates or times of day."""
     different = pd.unique(values)
     return len(different) > 0 and all(isinstance(v, str) and DATE.fullmatch(v.strip()) for v in different)
 
@@ -82,7 +82,7 @@ def as_pandas(table: Any) -> Any:
 
 
 def _column_of(column: Any) -> pd.Series:
-    """A column of polars as one of pandas, without what polars would need for that by itself."""
+    """Return a column of polars as one of pandas, without what polars would need for that by itself."""
     values = column.to_list()
     kind = str(column.dtype).partition("(")[0]
     if kind == "Enum":
@@ -93,7 +93,7 @@ def _column_of(column: Any) -> pd.Series:
 
 
 def as_table(X: Any, name: str, columns: Sequence[str] | None = None, missing: bool = False) -> pd.DataFrame:
-    """`X` as a DataFrame with string column names, in the order of `columns` where they are given.
+    """Return `X` as a DataFrame with string column names, in the order of `columns` where they are given.
 
     Numbers of an array may be `missing` (NaN) where that is allowed; of a DataFrame, that is for its columns to say.
     """
@@ -118,7 +118,7 @@ def as_table(X: Any, name: str, columns: Sequence[str] | None = None, missing: b
 
 
 def _with_exact_numbers_read(table: pd.DataFrame) -> pd.DataFrame:
-    """The table with decimals and fractions as the numbers that they are; databases hand out such columns."""
+    """Return the table with decimals and fractions as the numbers that they are; databases hand out such columns."""
     found: dict[str, Floats] = {}
     for name, dtype in zip(map(str, table.columns), table.dtypes, strict=True):
         if str(dtype).startswith("decimal"):
@@ -133,7 +133,7 @@ def _with_exact_numbers_read(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _are_numbers(values: list[Any]) -> bool:
-    """Whether values are numbers or missing, some of them exact ones."""
+    """Return whether values are numbers or missing, some of them exact ones."""
     known = [value for value in values if not (value is None or value is pd.NA)]
     numbers = (int, float, np.number, Decimal, Fraction)
     if not all(isinstance(value, numbers) and not isinstance(value, bool) for value in known):
@@ -142,7 +142,7 @@ def _are_numbers(values: list[Any]) -> bool:
 
 
 def exact(name: str, value: Any) -> Any:
-    """A decimal or a fraction as the nearest float; anything else as it is.
+    """Return a decimal or a fraction as the nearest float; anything else as it is.
 
     Examples
     --------
@@ -163,7 +163,7 @@ def exact(name: str, value: Any) -> Any:
 
 
 def _names(labels: Iterable[Any], table: str) -> list[str]:
-    """Labels as strings, each of them once."""
+    """Return labels as strings, each of them once."""
     names = [str(label) for label in labels]
     if len(set(names)) != len(names):
         twice = next(k for i, k in enumerate(names) if k in names[:i])
@@ -234,7 +234,7 @@ def _check_finite(array: NDArray[Any], name: str, columns: Sequence[str] | None 
 
 
 def as_row(context: Any, columns: Sequence[str], name: str = "context") -> pd.Series:
-    """One context as a Series over `columns`; a Series, mapping, one-row table or 1-D array is accepted.
+    """Return one context as a Series over `columns`; a Series, mapping, one-row table or 1-D array is accepted.
 
     `name` is that of the argument, for errors.
     """
@@ -264,7 +264,7 @@ def as_row(context: Any, columns: Sequence[str], name: str = "context") -> pd.Se
 
 @lru_cache(maxsize=256)
 def _index(names: tuple[str, ...]) -> pd.Index:
-    """The names of columns as an index: to make one takes longer than to read a context."""
+    """Return the names of columns as an index: to make one takes longer than to read a context."""
     return pd.Index(list(names))
 
 
@@ -278,7 +278,7 @@ def _arranged_values(context: pd.Series | Mapping[Any, Any], columns: Sequence[s
 
 
 def as_outcomes(Y: Any, rows: int) -> tuple[Floats, list[str]]:
-    """Outcomes as a 2-D float array with the names of their columns."""
+    """Return outcomes as a 2-D float array with the names of their columns."""
     names: list[str] | None = None
     Y = as_pandas(Y)
     if isinstance(Y, pd.DataFrame):
@@ -319,7 +319,7 @@ MISSING_NAMES = "Fill them in, such as by a category of their own."
 
 
 def missing_error(name: str, count: int, way: str = MISSING_NUMBERS) -> InputError:
-    """The error for missing values in the column `name`, which names a way out."""
+    """Return the error for missing values in the column `name`, which names a way out."""
     return InputError(f"The column {name!r} must not hold missing values (NaN). Got {count} of them. {way}")
 
 
@@ -332,7 +332,7 @@ def no_missing(name: str, values: pd.Series) -> None:
 
 
 def number(name: str, value: Any, missing: bool = False) -> float:
-    """One value of the column `name` as a finite number, or NaN where it may be missing."""
+    """Return one value of the column `name` as a finite number, or NaN where it may be missing."""
     if missing and pd.api.types.is_scalar(value) and pd.isna(value):
         return np.nan
     try:
@@ -351,7 +351,7 @@ def number(name: str, value: Any, missing: bool = False) -> float:
 
 
 def numbers(name: str, values: pd.Series, missing: bool = False) -> Floats:
-    """The column `name` as finite numbers, and NaN for those that may be missing."""
+    """Return the column `name` as finite numbers, and NaN for those that may be missing."""
     if not missing:
         no_missing(name, values)
     if not pd.api.types.is_numeric_dtype(values.dtype) or pd.api.types.is_complex_dtype(values.dtype):
@@ -366,19 +366,19 @@ TableKind: TypeAlias = Literal["pandas", "polars"]
 
 
 def is_polars(given: Any) -> bool:
-    """Whether something is a table or a column of polars."""
+    """Return whether something is a table or a column of polars."""
     return type(given).__module__.partition(".")[0] == "polars"
 
 
 def kind_of(given: Any, otherwise: TableKind = "pandas") -> TableKind:
-    """The kind of a table that was given; what is no table leaves it as it was."""
+    """Return the kind of a table that was given; what is no table leaves it as it was."""
     if is_polars(given):
         return "polars"
     return "pandas" if isinstance(given, pd.DataFrame | pd.Series) else otherwise
 
 
 def in_kind(frame: pd.DataFrame, kind: TableKind, like: Any = None, label: str = "row") -> Any:
-    """A table of pandas in the kind that is wanted.
+    """Return a table of pandas in the kind that is wanted.
 
     polars knows no labels of rows: where `frame` has any, they are its first column, under their name or `label`.
     Columns get the types that they have in `like`, a table of polars, where they lose nothing by it.
@@ -404,7 +404,7 @@ def in_kind(frame: pd.DataFrame, kind: TableKind, like: Any = None, label: str =
 
 
 def _column(polars: Any, name: str, values: list[Any], wanted: Any) -> Any:
-    """One column, of the type that is wanted where every value is one of that type."""
+    """Return one column, of the type that is wanted where every value is one of that type."""
     column = polars.Series(name, values, strict=False)
     if wanted is None or column.dtype == wanted:
         return column

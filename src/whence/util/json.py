@@ -25,7 +25,7 @@ _QUOTED = 80
 
 
 def to_plain(value: Any) -> Any:
-    """`value` as None, bool, int, float, str, list and dict only: what strict JSON can hold.
+    """Return `value` as None, bool, int, float, str, list and dict only: what strict JSON can hold.
 
     NaN, NaT and NA become None, infinities the strings "Infinity" and "-Infinity"; numpy scalars become Python's,
     arrays, tuples, sets and indexes lists, a Series a dict by its labels, a DataFrame a list of rows, dates their ISO
@@ -65,7 +65,7 @@ def to_plain(value: Any) -> Any:
 
 
 def number_from_plain(value: Any) -> float:
-    """A number that :func:`to_plain` wrote: None is NaN, "Infinity" and "-Infinity" are infinite.
+    """Return a number that :func:`to_plain` wrote: None is NaN, "Infinity" and "-Infinity" are infinite.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def number_from_plain(value: Any) -> float:
 
 
 def finite(value: Any) -> float | None:
-    """`value` as a float where it is a finite number, and no bool; otherwise None."""
+    """Return `value` as a float where it is a finite number, and no bool; otherwise None."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number):
         return None
     try:
@@ -93,12 +93,12 @@ def finite(value: Any) -> float | None:
 
 
 def quoted(value: Any, most: int = _QUOTED) -> str:
-    """`value` as an error message repeats it, cut short where it is longer than `most` characters."""
+    """Return `value` as an error message repeats it, cut short where it is longer than `most` characters."""
     text = repr(value)
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def some(names: Sequence[Any], most: int = 6) -> str:
-    """The first few of `names`, quoted, and how many more there are."""
+    """Return the first few of `names`, quoted, and how many more there are."""
     shown = ", ".join(quoted(str(name)) for name in names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

@@ -225,7 +225,7 @@ def until(moment: float) -> Iterator[None]:
 
 
 def seconds_left() -> float:
-    """Seconds that a solve may take, infinite where nothing limits it."""
+    """Return seconds that a solve may take, infinite where nothing limits it."""
     moment = _moment.get()
     return moment if moment == float("inf") else moment - time.perf_counter()
 

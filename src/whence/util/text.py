@@ -13,7 +13,7 @@ __all__ = ["joined", "listed", "nearest", "number", "pairs"]
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """A hint at the known word that was probably meant, with a space before it; empty where there is none.
+    """Return a hint at the known word that was probably meant, with a space before it; empty where there is none.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def listed(items: Sequence[str]) -> str:
 
 
 def joined(text: str, following: str) -> str:
-    """Two texts on one line, or on two where the first one ends its line."""
+    """Return two texts on one line, or on two where the first one ends its line."""
     return f"{text}{following}".strip("\n") if text.endswith("\n") else f"{text} {following}".strip()
 
 
@@ -50,7 +50,7 @@ _BETWEEN = re.compile(r",(?=[^,=]+=)")
 
 
 def number(text: str, decimal: str = ".") -> float | None:
-    """One number as it is typed, or None where it is not a number.
+    """Return one number as it is typed, or None where it is not a number.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def number(text: str, decimal: str = ".") -> float | None:
 
 
 def pairs(text: str, what: str) -> dict[str, str]:
-    """The values of `name=value, name=value`.
+    """Return the values of `name=value, name=value`.
 
     Examples
     --------

@@ -44,16 +44,16 @@ class InputMap:
 
     @classmethod
     def identity(cls, coordinates: int) -> InputMap:
-        """The estimator sees the coordinates themselves."""
+        """Return the estimator sees the coordinates themselves."""
         return cls(np.arange(coordinates), np.ones(coordinates), np.zeros(coordinates))
 
     def row(self, point: Floats) -> Floats:
-        """What the estimator sees at `point`."""
+        """Return what the estimator sees at `point`."""
         seen: Floats = point[self.coordinate] * self.scale + self.offset
         return seen
 
     def sides(self, column: Any, last: Floats, first: Floats) -> tuple[Floats, Floats]:
-        """Coordinates of the last input before a turn and of the first beyond it, each surely on its own side.
+        """Return coordinates of the last input before a turn and of the first beyond it, each surely on its own side.
 
         `column` is that of the estimator, one for all turns or one for each.
         """
@@ -165,7 +165,7 @@ class Weights(BaseEstimator, ABC):  # type: ignore[misc]
 
     @abstractmethod
     def rows(self, X: NDArray[Any]) -> sparse.csr_matrix | Floats:
-        """Weights of shape ``(rows of X, n_samples_)``, each row summing to one, sparse or dense."""
+        """Return weights of shape ``(rows of X, n_samples_)``, each row summing to one, sparse or dense."""
 
     @property
     def capabilities(self) -> Capabilities:
@@ -183,7 +183,7 @@ class Weights(BaseEstimator, ABC):  # type: ignore[misc]
         return self.dtype
 
     def lacking(self, columns: frozenset[int]) -> Weights:
-        """These weights for contexts in which some columns that the estimator sees are missing."""
+        """Return these weights for contexts in which some columns that the estimator sees are missing."""
         return self
 
     def take_columns(self, columns: Sequence[SeenColumn]) -> None:
@@ -199,7 +199,7 @@ class Weights(BaseEstimator, ABC):  # type: ignore[misc]
         """Refuse a table whose columns are not those, in their order, that an already fitted estimator has seen."""
 
     def thresholds(self, column: int) -> Floats | None:
-        """Where the weights can turn along a column of the input; None where they may turn anywhere."""
+        """Return where the weights can turn along a column of the input; None where they may turn anywhere."""
         return None
 
     def outcomes(self, row: Floats, Y: Floats) -> Floats:
@@ -219,7 +219,7 @@ class Weights(BaseEstimator, ABC):  # type: ignore[misc]
         return np.concatenate([part if isinstance(part, np.ndarray) else part.toarray() for part in parts])
 
     def at(self, row: ArrayLike) -> Floats:
-        """Weights for one context."""
+        """Return weights for one context."""
         return np.asarray(self.weights(np.asarray(row, dtype=np.float64)[None, :])[0])
 
     def _check_fitted(self) -> None:
@@ -240,7 +240,7 @@ class Weights(BaseEstimator, ABC):  # type: ignore[misc]
         """
 
     def confirmed(self, row: Floats, separation: float) -> Floats:
-        """Weights in a context that was found, by the fitted estimator itself and no code of an engine.
+        """Return weights in a context that was found, by the fitted estimator itself and no code of an engine.
 
         Where they are ambiguous, though they should not be, it raises an InternalError.
         """
@@ -251,11 +251,11 @@ class Weights(BaseEstimator, ABC):  # type: ignore[misc]
         return None
 
     def usual_measure(self, points: Floats) -> UsuallyNear | None:
-        """How usual contexts are among past ones, `points` in coordinates; None to ask an isolation forest."""
+        """Return how usual contexts are among past ones, `points` in coordinates; None to ask an isolation forest."""
         return None
 
     def cell(self, point: Floats, row: Floats, inputs: InputMap) -> Box | None:
-        """The largest box around `point` (as the estimator sees it, `row`) in which the weights stay the same.
+        """Return the largest box around `point` (as the estimator sees it, `row`) in which the weights stay the same.
 
         None where the weights are not constant on boxes.
         """
@@ -264,7 +264,7 @@ class Weights(BaseEstimator, ABC):  # type: ignore[misc]
     def rounding_box(
         self, start: Floats, point: Floats, row: Floats, inputs: InputMap, free: NDArray[np.bool_]
     ) -> Box | None:
-        """A box around `point` in which the weights stay the same, so that its numbers may be rounded.
+        """Return a box around `point` in which the weights stay the same, so that its numbers may be rounded.
 
         `start` is the initial context, `point` the one that was found (as the estimator sees it, `row`), and `free`
         says which coordinates may take any value.
@@ -274,12 +274,12 @@ class Weights(BaseEstimator, ABC):  # type: ignore[misc]
     # ---- what others need to know ------------------------------------------------------------------
 
     def state(self) -> Iterator[Any]:
-        """The values that make the fitted weights what they are, from which a fingerprint is taken."""
+        """Yield the values that make the fitted weights what they are, from which a fingerprint is taken."""
         yield {"kind": self.kind or type(self).__name__, "parameters": self.get_params(deep=False)}
         yield {name: value for name, value in sorted(vars(self).items()) if name.endswith("_")}
 
     def describe(self) -> str:
-        """The fitted weights in a few words."""
+        """Return the fitted weights in a few words."""
         return f"{type(self).__name__} of {self.n_samples_} observations"
 
     def takes_outcomes(self, columns: int) -> bool:
@@ -304,7 +304,7 @@ class Weights(BaseEstimator, ABC):  # type: ignore[misc]
         return fresh
 
     def for_trial(self) -> Self:
-        """These weights with parameters that make them quick to fit, to see whether data can be used at all."""
+        """Return these weights with parameters that make them quick to fit, to see whether data can be used at all."""
         return self
 
 
@@ -339,7 +339,7 @@ def check_order(seen: Sequence[str] | None, names: Sequence[str], who: str) -> N
 
 
 def as_mass(sample_weight: ArrayLike | None, rows: int) -> Floats | None:
-    """What each of this many past observations counts for, scaled to a mean of 1; None where all count alike.
+    """Return what each of this many past observations counts for, scaled to a mean of 1; None where all count alike.
 
     Examples
     --------

@@ -190,7 +190,7 @@ class DecisionForest(TreeWeights):
         return ReadForestWeights.view(self, GrownTrees(self.trees, self.n_features_in_), self, counted)
 
     def state(self) -> Iterator[Any]:
-        """The trees, and who stands in their leaves."""
+        """Yield the trees, and who stands in their leaves."""
         yield from super().state()
         if self._takes_missing():
             yield from (tree.to_left for tree in self.trees)
@@ -198,7 +198,7 @@ class DecisionForest(TreeWeights):
     def _sample(
         self, n: int, rng: np.random.RandomState, mass: Floats | None
     ) -> tuple[Floats, NDArray[np.bool_] | None]:
-        """How much each row is there to grow a tree, and which ones count in it where these are others."""
+        """Return how much each row is there to grow a tree, and which ones count in it where these are others."""
         # Rows that count for nothing are as good as not there.
         there = np.arange(n) if mass is None else np.flatnonzero(mass > 0.0)
         grows = np.zeros(n)
@@ -212,7 +212,7 @@ class DecisionForest(TreeWeights):
         return grows, counted
 
     def _asked(self) -> tuple[Any, Risk]:
-        """The problem and the risk, the policy's where the forest has none of its own."""
+        """Return the problem and the risk, the policy's where the forest has none of its own."""
         problem, risk = self.policys or (None, None)
         problem = problem if self.problem is None else self.problem
         if not (hasattr(problem, "solve") and hasattr(problem, "costs")):
@@ -234,20 +234,20 @@ class DecisionForest(TreeWeights):
         _features(self.max_features, columns)
 
     def describe(self) -> str:
-        """Number and depth of the trees."""
+        """Return the number and depth of the trees."""
         depth = "of any depth" if self.max_depth is None else f"of depth up to {self.max_depth}"
         honest = "honest " if self.honest else ""
         return f"a decision-aware forest of {len(self.trees)} {honest}trees {depth}"
 
     def for_trial(self) -> Self:
-        """A forest of one tree, by one plan."""
+        """Return a forest of one tree, by one plan."""
         trial: Self = clone(self)
         trial.n_trees = trial.plans = 1
         return trial
 
 
 def _filled(inputs: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Contexts with the mean of a column where it is missing: boxes of contexts are cut from these."""
+    """Return contexts with the mean of a column where it is missing: boxes of contexts are cut from these."""
     gone = np.isnan(inputs)
     if not gone.any():
         return inputs
@@ -257,7 +257,7 @@ def _filled(inputs: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _features(given: Any, columns: int) -> int:
-    """How many features are looked at for a split, as scikit-learn's forests understand it."""
+    """Return how many features are looked at for a split, as scikit-learn's forests understand it."""
     if given is None:
         return columns
     if one_of("sqrt", "log2").fits(given):
@@ -285,7 +285,7 @@ def plan_values(
     rng: np.random.RandomState,
     mass: Floats | None = None,
 ) -> Floats:
-    """What every row counts for under each of about `plans` plans, of shape (rows, plans).
+    """Return what every row counts for under each of about `plans` plans, of shape (rows, plans).
 
     Rows count alike for the plans, or for as much as their `mass`. The least risk of some rows is the smallest mean of
     a column over them: for a tail there is a column for each plan and each of some levels at which it may begin.
@@ -318,7 +318,7 @@ def plan_values(
 
 
 def random_parts(contexts: NDArray[Any], count: int, rng: np.random.RandomState) -> Iterator[NDArray[np.int64]]:
-    """Rows of random boxes of contexts, the first one all of them; sizes are even on a logarithmic scale."""
+    """Yield rows of random boxes of contexts, the first one all of them; sizes are even on a logarithmic scale."""
     n, columns = contexts.shape
     yield np.arange(n)
     for _ in range(count - 1):
@@ -367,7 +367,7 @@ class GrownTree:
         return int(self.feature.size)
 
     def apply(self, X: NDArray[Any]) -> Ints:
-        """Leaf of every row."""
+        """Return the leaf of every row."""
         seen = np.ascontiguousarray(X, dtype=np.float32).astype(np.float64)
         found = np.empty(len(seen), dtype=np.int64)
         children = self.children_left, self.children_right
@@ -375,7 +375,7 @@ class GrownTree:
         return found
 
     def decision_path(self, X: NDArray[Any]) -> sparse.csr_matrix:
-        """Nodes on the way of every row."""
+        """Return nodes on the way of every row."""
         parent = np.full(self.node_count, -1)
         inner = np.flatnonzero(self.feature >= 0)
         parent[self.children_left[inner]] = parent[self.children_right[inner]] = inner

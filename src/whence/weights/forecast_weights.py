@@ -107,7 +107,7 @@ class ForecastWeights(Weights):
 
     @classmethod
     def of(cls, fitted: Any, residuals: ResidualKind | None = None, cv: int = 5) -> ForecastWeights:
-        """Forecasts of a model that is already fitted, or of a list with one for each column of the outcomes.
+        """Return forecasts of a model that is already fitted, or of a list with one for each column of the outcomes.
 
         It stays as it is, and sees the user's own columns in their own units. Out-of-bag residuals need the rows that
         a forest was fitted to, in their order. Cross-fitting fits copies of the model.
@@ -188,7 +188,7 @@ class ForecastWeights(Weights):
             check_seen(self.frozen, names)
 
     def thresholds(self, column: int) -> Floats | None:
-        """The thresholds of trees; a line turns anywhere."""
+        """Return the thresholds of trees; a line turns anywhere."""
         view = self.lacking(frozenset())
         return view.thresholds(column)
 
@@ -244,20 +244,20 @@ class ForecastWeights(Weights):
     # ---- forecasts and weights -----------------------------------------------------------------------
 
     def forecast(self, X: ArrayLike) -> Floats:
-        """The forecast for every row of `X`, as the models see it: one column per outcome."""
+        """Return the forecast for every row of `X`, as the models see it: one column per outcome."""
         self._check_fitted()
         return self.forecaster_.forecast(as_matrix(X, self.dtype, self.n_features_in_, self._takes_missing()))
 
     def outcomes(self, row: Floats, Y: Floats) -> Floats:
-        """What may come in a context: its forecast, plus each residual of the past."""
+        """Return what may come in a context: its forecast, plus each residual of the past."""
         return self.forecast(np.asarray(row, dtype=np.float64)[None, :]) + self.residuals_
 
     def rows(self, X: NDArray[Any]) -> Floats:
-        """All residuals count alike, in every context."""
+        """Return the same weight for all residuals, in every context."""
         return np.full((len(X), self.n_samples_), 1.0 / self.n_samples_)
 
     def lacking(self, columns: frozenset[int]) -> Weights:
-        """The forecast itself, as the searches see it, where these columns are missing."""
+        """Return the forecast itself, as the searches see it, where these columns are missing."""
         if columns not in self._views:
             own = self.forecaster_
             if isinstance(own, TreeForecaster):
@@ -268,13 +268,13 @@ class ForecastWeights(Weights):
         return self._views[columns]
 
     def state(self) -> Iterator[Any]:
-        """What is forecast, and the residuals."""
+        """Yield what is forecast, and the residuals."""
         yield {"kind": self.kind, "residuals": self.residual_kind_}
         yield from self.forecaster_.state()
         yield self.residuals_.ravel()
 
     def describe(self) -> str:
-        """What forecasts, and whose residuals are taken."""
+        """Return what forecasts, and whose residuals are taken."""
         said = {"oob": "out-of-bag", "cross": "cross-fitted", "in-sample": "in-sample"}[self.residual_kind_]
         return f"forecasts by {self.forecaster_.words}, with {self.n_samples_} {said} residuals"
 
@@ -300,16 +300,16 @@ class _Forecasting(Weights):
         return self
 
     def rows(self, X: NDArray[Any]) -> Floats:
-        """The forecast of every outcome, one row each."""
+        """Return the forecast of every outcome, one row each."""
         return self.forecaster.forecast(np.asarray(X, dtype=np.float64))
 
     def at(self, row: ArrayLike) -> Floats:
-        """The forecast in one context."""
+        """Return the forecast in one context."""
         found: Floats = self.rows(np.asarray(row, dtype=np.float64)[None, :])[0]
         return found
 
     def confirmed(self, row: Floats, separation: float) -> Floats:
-        """The forecast in a context that was found, which must be what the models themselves say."""
+        """Return the forecast in a context that was found, which must be what the models themselves say."""
         found: Floats = self.forecaster.check(np.asarray(row, dtype=np.float64)[None, :], "the context found")[0]
         return found
 
@@ -341,7 +341,7 @@ class ForecastLine(_Forecasting):
         self.n_samples_, self.n_features_in_ = forecaster.inputs.shape
 
     def cell(self, point: Floats, row: Floats, inputs: InputMap) -> Box | None:
-        """A line is constant nowhere."""
+        """Return None: a line is constant nowhere."""
         return None
 
 
@@ -356,6 +356,6 @@ class _Bare:
         self.order = np.zeros((len(trees), 1), dtype=np.int32)
 
     def slices(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """One sample stands in all leaves."""
+        """Return the one sample that stands in all leaves."""
         nodes = sum(tree.node_count for tree in self.trees)
         return np.zeros(nodes, dtype=np.int64), np.ones(nodes, dtype=np.int64)

@@ -58,7 +58,7 @@ class Forecaster(ABC):
 
     @abstractmethod
     def forecast(self, X: Floats) -> Floats:
-        """The forecast of every row, one column per outcome, from what was read of the models."""
+        """Return the forecast of every row, one column per outcome, from what was read of the models."""
 
     @abstractmethod
     def said(self, X: Floats) -> Floats:
@@ -66,14 +66,14 @@ class Forecaster(ABC):
 
     @abstractmethod
     def precision(self) -> Floats:
-        """By how much the two may differ, for each outcome."""
+        """Return by how much the two may differ, for each outcome."""
 
     @abstractmethod
     def state(self) -> Iterator[Any]:
-        """The arrays that make the forecasts what they are."""
+        """Yield the arrays that make the forecasts what they are."""
 
     def check(self, X: Floats, what: str) -> Floats:
-        """The forecast of rows for which the models themselves must say the same."""
+        """Return the forecast of rows for which the models themselves must say the same."""
         found, said = self.forecast(X), self.said(X)
         slack = self.precision() + 1e-9 * np.abs(said).max(axis=0) + (2e-6 if self.single else 1e-9) * np.abs(said)
         if not (np.abs(found - said) <= slack).all():
@@ -241,7 +241,7 @@ class LinearForecaster(Forecaster):
 def forecaster_of(
     models: Sequence[Any], outcomes: int, inputs: Floats, columns: Sequence[SeenColumn] | None
 ) -> Forecaster:
-    """What fitted models forecast of this many outcomes.
+    """Return what fitted models forecast of this many outcomes.
 
     `columns` are those of the user's table, where the models have seen these; otherwise the models have seen what they
     are shown here, such as a 0/1 column per category.
@@ -263,7 +263,7 @@ def forecaster_of(
 
 
 def _plain_layout(model: Any, columns: Sequence[SeenColumn] | None, inputs: Floats) -> Layout:
-    """Where the columns of a linear model stand, which are numbers."""
+    """Return where the columns of a linear model stand, which are numbers."""
     if columns is None:
         return Layout.plain(inputs.shape[1])
     for column in columns:
@@ -335,13 +335,13 @@ def _check_outputs(found: int, wanted: int) -> None:
 
 
 def _is_line(model: Any) -> bool:
-    """Whether a model, or the last step of a pipeline, is linear."""
+    """Return whether a model, or the last step of a pipeline, is linear."""
     last = model.steps[-1][1] if hasattr(model, "steps") else model
     return hasattr(last, "coef_") and hasattr(last, "intercept_") and hasattr(last, "predict")
 
 
 def _written(model: Any) -> NDArray[np.float64] | None:
-    """The coefficients as a model itself holds them, one row per output; None for a pipeline."""
+    """Return the coefficients as a model itself holds them, one row per output; None for a pipeline."""
     if hasattr(model, "steps"):
         return None
     return np.atleast_2d(np.asarray(model.coef_, dtype=np.float64))
@@ -369,7 +369,7 @@ class Training:
     columns: Sequence[SeenColumn] | None
 
     def fitted(self, X: Floats, Y: Floats) -> list[Any]:
-        """Copies of the models, fitted."""
+        """Return copies of the models, fitted."""
         shown = self._shown(X)
         models = self.models
         if len(models) == 1 and self.outcomes > 1 and not _takes_several(models[0]):
@@ -392,7 +392,7 @@ class Training:
         return made
 
     def _shown(self, X: Floats) -> Any:
-        """What copies of the models learn from: what those that were given fitted have seen, names included."""
+        """Return what copies of the models learn from: what those that were given fitted have seen, names included."""
         if not self.frozen:
             return X
         assert self.columns is not None
@@ -405,12 +405,12 @@ class Training:
 
     @staticmethod
     def draws_samples(models: Sequence[Any]) -> bool:
-        """Whether all fitted models are forests whose trees have each seen some of the samples."""
+        """Return whether all fitted models are forests whose trees have each seen some of the samples."""
         return all(isinstance(model, BaseForest) and bool(getattr(model, "bootstrap", False)) for model in models)
 
 
 def _takes_several(model: Any) -> bool:
-    """Whether a model of scikit-learn forecasts several numbers at once."""
+    """Return whether a model of scikit-learn forecasts several numbers at once."""
     last = model.steps[-1][1] if hasattr(model, "steps") else model
     if not type(last).__module__.startswith("sklearn."):
         return False
@@ -420,7 +420,7 @@ def _takes_several(model: Any) -> bool:
 
 
 def cross_fitted(training: Training, X: Floats, Y: Floats, cv: int) -> Floats:
-    """The forecast of each row by models that are fitted to the other folds."""
+    """Return the forecast of each row by models that are fitted to the other folds."""
     if cv > len(X):
         raise InputError(
             f"The 'cv' parameter of ForecastWeights must be at most the number of rows, {len(X)}. Got {cv} instead.",
@@ -436,7 +436,7 @@ def cross_fitted(training: Training, X: Floats, Y: Floats, cv: int) -> Floats:
 
 
 def out_of_bag(models: Sequence[Any], forecaster: Forecaster, X: Floats, outcomes: int) -> Floats:
-    """The forecast of each row by the trees that have not seen it."""
+    """Return the forecast of each row by the trees that have not seen it."""
     if not Training.draws_samples(models) or not isinstance(forecaster, TreeForecaster):
         raise InputError(
             "The 'residuals' parameter of ForecastWeights must be 'cross' or 'in-sample' for a model that is no forest "

@@ -132,7 +132,7 @@ class ForestWeights(TreeWeights):
 
     @classmethod
     def of(cls, fitted: Any, counted: ArrayLike | None = None) -> ForestWeights:
-        """Weights of a tree ensemble that is already fitted.
+        """Return weights of a tree ensemble that is already fitted.
 
         It is frozen: ``fit`` only records which samples stand in which leaf. It sees the user's own
         columns in their own units. Every tree counts alike, whatever it adds to a forecast.
@@ -226,7 +226,7 @@ class ForestWeights(TreeWeights):
         whole(1).or_none().check_all("ForestWeights", self, "max_depth")
 
     def describe(self) -> str:
-        """Number and depth of the trees."""
+        """Return the number and depth of the trees."""
         depth = "of any depth" if self.max_depth is None else f"of depth up to {self.max_depth}"
         return f"a forest of {len(self.trees)} trees {depth}"
 
@@ -241,7 +241,7 @@ class ForestWeights(TreeWeights):
         return super().takes_outcomes(columns) or (self.frozen is not None and predicts(self.frozen, columns))
 
     def for_trial(self) -> Self:
-        """A forest of one tree."""
+        """Return a forest of one tree."""
         trial: Self = clone(self)
         trial.n_trees = 1
         return trial

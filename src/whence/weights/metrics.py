@@ -56,7 +56,7 @@ def inverse_shares(distance: Floats, mass: Floats | None = None) -> Floats:
 
 
 def short_way(gaps: Floats, circles: Mapping[int, float]) -> Floats:
-    """Absolute differences, a column a coordinate, of which those that go round are taken the short way.
+    """Return absolute differences, a column a coordinate, of which those that go round are taken the short way.
 
     Examples
     --------
@@ -107,7 +107,7 @@ class Scores:
     slopes: Floats
 
     def at(self, point: Floats) -> Floats:
-        """The score of every past context; the k nearest have the least."""
+        """Return the score of every past context; the k nearest have the least."""
         scores: Floats = self.constant + self.slopes @ point
         return scores
 
@@ -140,7 +140,7 @@ class Metric:
 
     @classmethod
     def of(cls, metric: Any, points: Floats, scaled: bool) -> Metric:
-        """The metric called so, or given as a matrix, for past contexts `points`."""
+        """Return the metric called so, or given as a matrix, for past contexts `points`."""
         columns = points.shape[1]
         matrix: Floats | None = None
         if not isinstance(metric, str):
@@ -160,7 +160,7 @@ class Metric:
         return self.matrix is not None
 
     def far(self, points: Floats, row: Floats) -> Floats:
-        """How far every one of `points` is from `row`: its distance, or its squared distance."""
+        """Return how far every one of `points` is from `row`: its distance, or its squared distance."""
         gaps = points - row
         if self.matrix is None:
             distance: Floats = short_way(gaps, self.circles).sum(axis=1) / self.unit
@@ -169,7 +169,7 @@ class Metric:
         return squares
 
     def stretched(self, points: Floats) -> Floats:
-        """The points in a space where plain Euclidean distances, or plain L1 ones, are those of the metric."""
+        """Return the points in a space where plain Euclidean distances, or plain L1 ones, are those of the metric."""
         if self.matrix is None:
             return points / self.unit
         values, vectors = np.linalg.eigh(self.matrix)
@@ -177,7 +177,7 @@ class Metric:
         return stretched
 
     def scores(self, points: Floats, inputs: InputMap, coordinates: int) -> Scores:
-        """What stands for the squared distances from `points`, in coordinates."""
+        """Return what stands for the squared distances from `points`, in coordinates."""
         assert self.matrix is not None
         # Seen from the middle of the history, scores are no larger than they have to be, and so is their rounding.
         centre = (points.min(axis=0) + points.max(axis=0)) / 2.0
@@ -216,7 +216,7 @@ def check_metric(metric: Any, columns: int, owner: str = "KNNWeights") -> None:
 
 
 def seen_in_coordinates(points: ArrayLike, inputs: InputMap, coordinates: int) -> tuple[Floats, Floats]:
-    """Rows that an estimator sees, in coordinates, and by how much it sees each coordinate stretched."""
+    """Return rows that an estimator sees, in coordinates, and by how much it sees each coordinate stretched."""
     rows = np.asarray(points, dtype=np.float64)
     back, stretch = np.zeros((len(rows), coordinates)), np.zeros(coordinates)
     back[:, inputs.coordinate] = (rows - inputs.offset) / inputs.scale

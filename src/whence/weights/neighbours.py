@@ -106,7 +106,7 @@ class KNNWeights(Weights):
         self.gap = gap
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters by name, as scikit-learn asks for them."""
+        """Return the parameters by name, as scikit-learn asks for them."""
         names = {"k": "k", "metric": "metric", "scaled": "scaled", "weights": "sharing", "gap": "gap"}
         return {name: getattr(self, attribute) for name, attribute in names.items()}
 
@@ -119,7 +119,7 @@ class KNNWeights(Weights):
 
     @classmethod
     def of(cls, fitted: Any, gap: float = 0.01) -> KNNWeights:
-        """Weights of nearest neighbours that are already fitted.
+        """Return weights of nearest neighbours that are already fitted.
 
         They are frozen: their number, their metric, what they count by and the units of the columns stay as they are,
         and the policy must be fitted on the rows that they remember.
@@ -239,7 +239,7 @@ class KNNWeights(Weights):
         return self.mass_
 
     def shared(self, members: NDArray[np.integer], distance: Floats | None = None) -> Floats:
-        """Weights of all observations where these are the nearest, at such distances."""
+        """Return weights of all observations where these are the nearest, at such distances."""
         out = np.zeros(self.n_samples_)
         if distance is not None and self.by_distance:
             out[members] = inverse_shares(distance, None if self.mass_ is None else self.mass_[members])
@@ -252,11 +252,11 @@ class KNNWeights(Weights):
         return out
 
     def neighbours(self, row: ArrayLike) -> NDArray[np.int64]:
-        """Row numbers of the k nearest observations, nearest first."""
+        """Return the row numbers of the k nearest observations, nearest first."""
         return np.argsort(np.round(self.far(row), TIE_DECIMALS), kind="stable")[: self.k]
 
     def rows(self, X: NDArray[Any]) -> sparse.csr_matrix:
-        """Weights of every training sample for each row of `X`."""
+        """Return weights of every training sample for each row of `X`."""
         if self.by_distance:
             return sparse.csr_matrix(np.array([self._row_by_distance(row) for row in X]).reshape(-1, self.n_samples_))
         columns = np.concatenate([self.neighbours(row) for row in X])
@@ -270,7 +270,7 @@ class KNNWeights(Weights):
         return sparse.csr_matrix((values, columns, starts), shape=(len(X), self.n_samples_))
 
     def _row_by_distance(self, row: Floats) -> Floats:
-        """Weights in one context where neighbours count by their distance."""
+        """Return weights in one context where neighbours count by their distance."""
         members = self.neighbours(row)
         far = self.far(row)[members]
         return self.shared(members, np.sqrt(np.maximum(far, 0.0)) if self.metric_.squared else far)
@@ -311,7 +311,7 @@ class KNNWeights(Weights):
             )
 
     def confirmed(self, row: Floats, separation: float) -> Floats:
-        """Weights at `row` by scikit-learn's own distances, which must set the k nearest apart from the rest."""
+        """Return weights at `row` by scikit-learn's own distances, which must set the k nearest apart from the rest."""
         if self.frozen is None:
             distance, index = self._found_afresh(row)
         else:
@@ -328,7 +328,7 @@ class KNNWeights(Weights):
         return self.shared(index[:-1], nearest)
 
     def _found_afresh(self, row: Floats) -> tuple[Floats, NDArray[np.int64]]:
-        """Distances and row numbers of the k + 1 nearest observations, nearest first."""
+        """Return distances and row numbers of the k + 1 nearest observations, nearest first."""
         metric = "euclidean" if self.metric_.squared else "manhattan"
         points, at = self.points_, row
         if self._circles:
@@ -345,19 +345,19 @@ class KNNWeights(Weights):
         return distance[0], index[0]
 
     def per_tree(self, row: Floats) -> Floats:
-        """Weights in a context by each neighbour alone."""
+        """Return weights in a context by each neighbour alone."""
         found = np.zeros((self.k, self.n_samples_))
         found[np.arange(self.k), self.neighbours(row)] = 1.0
         return found
 
     def usual_measure(self, points: Floats) -> UsuallyNear | None:
-        """A context is as usual as its neighbours are near, where they are plain ones."""
+        """Return how usual a context is: as its neighbours are near, where they are plain ones."""
         return UsuallyNear(points, int(self.k), self._circles) if self.plain else None
 
     def rounding_box(
         self, start: Floats, point: Floats, row: Floats, inputs: InputMap, free: NDArray[np.bool_]
     ) -> Box | None:
-        """A box from `point` away from `start`, along what is free, in which the neighbours stay the same.
+        """Return a box from `point` away from `start`, along what is free, in which the neighbours stay the same.
 
         Examples
         --------
@@ -419,7 +419,7 @@ class KNNWeights(Weights):
         return None
 
     def state(self) -> Iterator[Any]:
-        """The number of neighbours, what they are near by, and the points that they are found among."""
+        """Yield the number of neighbours, what they are near by, and the points that they are found among."""
         known: dict[str, Any] = {"kind": self.kind, "k": int(self.k), "shape": list(self.points_.shape)}
         if not self.plain:
             known |= {"scaled": bool(self.scaled), "frozen": self.frozen is not None, "unit": self.metric_.unit}
@@ -435,7 +435,7 @@ class KNNWeights(Weights):
             yield self.mass_
 
     def describe(self) -> str:
-        """Number of the neighbours, and what they are near by."""
+        """Return the number of the neighbours, and what they are near by."""
         by = "" if self.metric_.matrix is None else " by Euclidean distance"
         if not isinstance(self.metric, str):
             by = " by a metric of your own"

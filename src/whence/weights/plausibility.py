@@ -66,7 +66,7 @@ class Nearby:
         return self.radius + PLACED
 
     def accepts(self, point: Floats) -> bool:
-        """Whether a context, in coordinates, is near enough to the history."""
+        """Return whether a context, in coordinates, is near enough to the history."""
         return bool(kth_distance(self.points, self.k, point, self.circles) <= self.radius + SAME)
 
     def kept(self, point: Floats, box: tuple[Floats, Floats]) -> tuple[Floats, Floats] | None:
@@ -115,17 +115,17 @@ class UsuallyNear:
             self.own = -np.sort(-finder.kneighbors(points)[0][:, k])
 
     def share(self, point: Floats) -> float:
-        """The share of the history that is not more usual than `point`: whose neighbours are no nearer."""
+        """Return the share of the history that is not more usual than `point`: whose neighbours are no nearer."""
         return float((self.own >= kth_distance(self.points, self.k, point, self.circles) - SAME).mean())
 
     def at_least(self, share: float) -> Nearby:
-        """The contexts that are not less usual than this share of the history."""
+        """Return the contexts that are not less usual than this share of the history."""
         place = max(0, int(np.ceil(share * self.own.size - 1e-9)) - 1)
         return Nearby(self.points, self.k, float(self.own[place]), self.circles)
 
 
 def kth_distance(points: Floats, k: int, point: Floats, circles: Mapping[int, float]) -> float:
-    """Distance of the k-th nearest past context."""
+    """Return the distance of the k-th nearest past context."""
     return float(np.partition(short_way(points - point, circles).sum(axis=1), k - 1)[k - 1])
 
 
@@ -159,7 +159,7 @@ class Isolation:
         return float(_mean_path(np.array([self.forest.max_samples_]))[0])
 
     def accepts(self, point: Floats) -> bool:
-        """Whether a context, in coordinates, is usual enough by the forest's own score."""
+        """Return whether a context, in coordinates, is usual enough by the forest's own score."""
         return bool(self.forest.score_samples(point[None, :])[0] >= self.score - 2 * SCORE_SLACK)
 
     def short_by(self) -> Floats:
@@ -219,7 +219,7 @@ class Usual:
         self._usual_length = isolation.usual_length
 
     def share(self, point: Floats) -> float:
-        """The share of the history that is not more usual than `point`."""
+        """Return the share of the history that is not more usual than `point`."""
         row = point[None, :].astype(np.float32)
         length = np.mean(
             [lengths[tree.apply(row)[0]] for tree, lengths in zip(self._trees, self._lengths, strict=True)]
@@ -228,7 +228,7 @@ class Usual:
         return float((self.scores <= score + SAME_SCORE).mean())
 
     def at_least(self, share: float) -> Isolation:
-        """The contexts that are not less usual than this share of the history."""
+        """Return the contexts that are not less usual than this share of the history."""
         place = max(0, int(np.ceil(share * self.scores.size)) - 1)
         return Isolation(self.forest, float(self.scores[place]))
 

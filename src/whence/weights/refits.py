@@ -79,7 +79,7 @@ class Refits:
         return self._contexts
 
     def weights_at(self, number: int, row: Floats) -> Floats:
-        """Weights of the past observations in a context, by refit `number`; `row` is what the estimator sees."""
+        """Return weights of the past observations in a context, by refit `number`; `row` is what the estimator sees."""
         return self.of(number).at(row, self._weights.n_samples_)
 
     def weights_of(self, numbers: Sequence[int], row: Floats) -> list[Floats]:
@@ -106,11 +106,11 @@ class Refits:
         return refit
 
     def is_made(self, number: int) -> bool:
-        """Whether refit `number` is there already."""
+        """Return whether refit `number` is there already."""
         return (self.kind, number) in self._kept
 
     def are_made(self, numbers: Sequence[int]) -> bool:
-        """Whether all these refits are."""
+        """Return whether all these refits are."""
         return all(map(self.is_made, numbers))
 
     def ready_within(self, number: int, seconds: float) -> bool:
@@ -155,12 +155,12 @@ class Refits:
 
 
 def _draws(weights: Weights) -> bool:
-    """Whether fitting draws random numbers: by scikit-learn's rules, every parameter is an attribute."""
+    """Return whether fitting draws random numbers: by scikit-learn's rules, every parameter is an attribute."""
     return hasattr(weights, "random_state")
 
 
 def _fitted(weights: Weights, X: Floats, Y: Floats, counts: Floats | None) -> Weights:
-    """Weights fitted to rows that count alike, or for so much each."""
+    """Return weights fitted to rows that count alike, or for so much each."""
     # Weights of the user's own may know nothing of that.
     return weights.fit(X, Y) if counts is None else weights.fit(X, Y, sample_weight=counts)  # type: ignore[call-arg]
 
@@ -186,14 +186,14 @@ class _Refit:
         return self.on_history(self.weights.at(row), n_samples)
 
     def on_history(self, found: Floats, n_samples: int) -> Floats:
-        """Weights of what it was fitted on, as those of the past observations."""
+        """Return weights of what it was fitted on, as those of the past observations."""
         if self.rows is None:
             return found
         return np.bincount(self.rows, found, minlength=n_samples).astype(np.float64)
 
 
 def refits_of(weights: Weights, X: Floats | Callable[[], Floats], Y: Floats, kind: RefitKind | None = None) -> Refits:
-    """The refits of fitted weights; where no kind is named, other random numbers where there are any."""
+    """Return the refits of fitted weights; where no kind is named, other random numbers where there are any."""
     if kind is None:
         kind = "seed" if _draws(weights) else "bootstrap"
     return Refits(weights, X, Y, kind)
@@ -245,7 +245,7 @@ class Descent:
             self._first, self._size = first, size
 
     def weights(self, row: Floats) -> Floats:
-        """By forest, one per row, the weights of its samples in a context that the trees see as `row`."""
+        """Return the weights of the samples in a context that the trees see as `row`, a row for each forest."""
         seen = np.ascontiguousarray(row, dtype=np.float32)
         return self._core.weights(seen) if self._mass is None else self._by_mass(seen, self._mass)
 

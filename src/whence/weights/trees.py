@@ -37,11 +37,11 @@ class Tree(Protocol):
     threshold: Floats
 
     def apply(self, X: NDArray[np.float32]) -> NDArray[np.int64]:
-        """Leaf of every row."""
+        """Return the leaf of every row."""
         ...
 
     def decision_path(self, X: NDArray[np.float32]) -> Any:
-        """Nodes on the way of every row, as a CSR matrix of shape (rows, node_count)."""
+        """Return nodes on the way of every row, as a CSR matrix of shape (rows, node_count)."""
         ...
 
 
@@ -103,7 +103,7 @@ class LeafMembers:
         return int(self.order.shape[1])
 
     def leaf_of(self) -> NDArray[np.int64]:
-        """Leaf of every sample in every tree, of shape (trees, n); -1 where it does not count."""
+        """Return the leaf of every sample in every tree, of shape (trees, n); -1 where it does not count."""
         leaf = np.full(self.order.shape, -1, dtype=np.int64)
         for t, size in enumerate(self.size):
             # Those that do not count come last.
@@ -116,13 +116,13 @@ class LeafMembers:
         return self._first + self.n_samples * tree, self._size
 
     def weights(self, inputs: NDArray[np.float32]) -> Floats:
-        """Weights of every sample for each row of `inputs`, of shape (rows, n)."""
+        """Return weights of every sample for each row of `inputs`, of shape (rows, n)."""
         if len(inputs) == 1:
             return self.at_leaves(self.leaves_of(inputs[0])[None, :])
         return self.at_leaves(np.array([tree.apply(inputs) for tree in self.trees]).T)
 
     def leaves_of(self, row: NDArray[np.float32]) -> NDArray[np.int64]:
-        """The leaf of one context in every tree, by the trees themselves."""
+        """Return the leaf of one context in every tree, by the trees themselves."""
         # A context that was found is asked for its weights, for those of every tree, and for both once more.
         asked, leaves = _LAST.get(self, (None, None))
         if leaves is None or asked != row.tobytes():
@@ -132,7 +132,7 @@ class LeafMembers:
         return leaves
 
     def at_leaves(self, leaves: NDArray[np.int64]) -> Floats:
-        """Weights of every sample for contexts that fall into these leaves, one row of a leaf per tree each."""
+        """Return weights of every sample for contexts that fall into these leaves, one row of a leaf per tree each."""
         found = np.empty((len(leaves), self.n_samples))
         # Some contexts at a time: what they share a leaf with is held for all of them at once.
         step = max(1, TOGETHER // self.order.size)
@@ -141,7 +141,7 @@ class LeafMembers:
         return found
 
     def _at_leaves(self, leaves: NDArray[np.int64]) -> Floats:
-        """The same for as many contexts as fit together."""
+        """Return the same for as many contexts as fit together."""
         rows, trees = leaves.shape
         samples, size = self._standing_in(leaves)
         if self.mass is None:
@@ -153,14 +153,14 @@ class LeafMembers:
         return np.asarray(flat.reshape(rows, -1), dtype=np.float64)
 
     def by_tree(self, leaves: NDArray[np.int64]) -> Floats:
-        """The same by each tree alone, one per row."""
+        """Return the same by each tree alone, one per row."""
         samples, size = self._standing_in(leaves[None, :])
         found = np.zeros((leaves.size, self.n_samples))
         found[np.repeat(np.arange(leaves.size), size), samples] = shares_of(samples, size, self.mass)
         return found
 
     def _standing_in(self, leaves: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """The samples in these leaves, one tree of a row after the other, and how many there are in each."""
+        """Return the samples in these leaves, one tree of a row after the other, and how many there are in each."""
         nodes = self._root + leaves
         size = self._size[nodes].ravel()
         first = (self._first[nodes] + self.n_samples * np.arange(len(self.trees))).ravel()
@@ -173,7 +173,7 @@ class LeafMembers:
         return None if self.mass is None else np.concatenate([self._total(t) for t in range(len(self.trees))])
 
     def _total(self, t: int) -> Floats:
-        """The same for the nodes of one tree."""
+        """Return the same for the nodes of one tree."""
         assert self.mass is not None
         # By differences of a running sum, rounding would make the mass of a light leaf behind a heavy one wrong.
         padded = np.append(self.mass[self.order[t]], 0.0)
@@ -186,7 +186,7 @@ _LAST: WeakKeyDictionary[LeafMembers, tuple[bytes, NDArray[np.int64]]] = WeakKey
 
 
 def shares_of(samples: NDArray[np.integer], size: NDArray[np.int64], mass: Floats | None) -> Floats:
-    """What each sample of several leaves has of its leaf, given one leaf after the other with their sizes.
+    """Return what each sample of several leaves has of its leaf, given one leaf after the other with their sizes.
 
     Examples
     --------
@@ -288,7 +288,7 @@ class TreeWeights(Weights):
         return self.members_.trees
 
     def rows(self, X: NDArray[Any]) -> Floats:
-        """Weights of every training sample for each row of `X`."""
+        """Return weights of every training sample for each row of `X`."""
         return self.members_.weights(X)
 
     @property
@@ -297,19 +297,19 @@ class TreeWeights(Weights):
         return OF_TREES
 
     def per_tree(self, row: Floats) -> Floats | None:
-        """Weights in a context by each tree alone: those in the same leaf speak alike."""
+        """Return weights in a context by each tree alone: those in the same leaf speak alike."""
         return self.members_.by_tree(self.members_.leaves_of(np.asarray(row, dtype=np.float32)))
 
     def thresholds(self, column: int) -> Floats:
-        """The thresholds of all splits on a column."""
+        """Return the thresholds of all splits on a column."""
         return np.concatenate([tree.threshold[tree.feature == column] for tree in self.trees])
 
     def cell(self, point: Floats, row: Floats, inputs: InputMap) -> Box:
-        """The box that no split on the way of `row` to its leaves cuts off."""
+        """Return the box that no split on the way of `row` to its leaves cuts off."""
         return common_cell([(tree, inputs, row) for tree in self.trees], point.size)
 
     def state(self) -> Iterator[Any]:
-        """The trees, and who stands in their leaves."""
+        """Yield the trees, and who stands in their leaves."""
         yield {"kind": self.kind, "trees": len(self.trees), "frozen": self.capabilities.sees_units}
         for tree in self.trees:
             for name in ("children_left", "children_right", "feature", "threshold"):
@@ -320,7 +320,7 @@ class TreeWeights(Weights):
             yield self.members_.mass
 
     def describe(self) -> str:
-        """How many trees there are."""
+        """Return how many trees there are."""
         return f"{len(self.trees)} trees"
 
 
@@ -346,7 +346,7 @@ def common_cell(trees: Iterable[tuple[Tree, InputMap, Floats]], coordinates: int
 def without(
     forest: TreeWeights, columns: frozenset[int], make: Callable[[], ReadForestWeights], always: bool = False
 ) -> TreeWeights:
-    """A forest in which splits on missing columns are decided; itself where nothing is missing.
+    """Return a forest in which splits on missing columns are decided; itself where nothing is missing.
 
     `make` reads it once. With `always`, or where something is missing in its history, it is read in any case: a split
     that sets missing values apart from all numbers has an infinite threshold, and is to be left out.

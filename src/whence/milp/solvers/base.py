@@ -37,7 +37,7 @@ class SolverSettings:
     on_progress: Callable[[int, float, float], bool] | None = None
 
     def limits(self, seconds: str, nodes: str, threads: str = "") -> dict[str, Any]:
-        """The limits that are set, under a solver's own names for them."""
+        """Return the limits that are set, under a solver's own names for them."""
         given: dict[str, Any] = {nodes: self.node_limit, threads: self.threads}
         if np.isfinite(self.time_limit):
             given |= {seconds: max(self.time_limit, 0.0)}
@@ -67,7 +67,7 @@ class Solver(Protocol):
 
 
 def imported(solver: str, package: str) -> Any:
-    """The package of an optional solver, or an error that says how to install it."""
+    """Return the package of an optional solver, or an error that says how to install it."""
     try:
         return import_module(package)
     except ImportError:

@@ -89,7 +89,7 @@ def _value(program: Program, outcome: Outcome) -> float:
 
 
 def _agree(program: Program, best: Outcome, other: Outcome, gap: float) -> bool:
-    """Whether both are final and name the same optimum, as far as the gap lets them."""
+    """Return whether both are final and name the same optimum, as far as the gap lets them."""
     if other.status not in ("optimal", "infeasible"):
         return False
     if best.status == other.status == "infeasible":
