@@ -15,6 +15,7 @@ __all__ = [
     "MissingDependencyError",
     "NotFittedError",
     "RowError",
+    "ServerError",
     "SolverError",
     "UnansweredError",
     "UnknownCategoryError",
@@ -70,6 +71,20 @@ class InfeasiblePlanError(InputError):
 
     def __str__(self) -> str:
         return f"The plan is not feasible: {self.reason}"
+
+
+class ServerError(WhenceError):
+    """A server that cannot be reached, or that refuses for another reason than what was asked.
+
+    Attributes
+    ----------
+    status : int
+        Of HTTP, such as 401 without the right token and 429 where too many ask; 0 where there was no answer at all.
+    """
+
+    def __init__(self, *message: object, status: int = 0) -> None:
+        super().__init__(*message)
+        self.status = status
 
 
 class UnknownCategoryError(InputError):
