@@ -95,6 +95,24 @@ void bind_grid(nb::module_& m) {
             },
             "cells"_array, "Leaf of every tree at a cell.")
         .def(
+            "leaves_of",
+            [](const Grid& grid, MatrixOf<std::int32_t> cells) {
+                const auto columns = static_cast<std::size_t>(grid.columns());
+                require(cells.shape(1) == columns, "'cells' must hold one cell a column.");
+                for (std::size_t i = 0; i < cells.size(); ++i)
+                    require(cells.data()[i] >= 0 && cells.data()[i] <= grid.last_cell_of(i % columns),
+                            "'cells' must lie in the grid.");
+                std::vector<std::int32_t> found;
+                found.reserve(cells.shape(0) * static_cast<std::size_t>(grid.trees()));
+                Leaves leaves(grid.trees());
+                for (const std::int32_t* row = cells.data(); row != cells.data() + cells.size(); row += columns) {
+                    grid.leaves_at(Cells(row, row + columns), leaves);
+                    found.insert(found.end(), leaves.begin(), leaves.end());
+                }
+                return nb::cast(to_numpy_rows(found, leaves.size()));
+            },
+            "cells"_array, "Leaf of every tree at each of several cells, one row a cell.")
+        .def(
             "cells_alike",
             [](const Grid& grid, Integers cells) {
                 Cells low, high;

@@ -163,6 +163,10 @@ class Question:
         What an engine may keep for the same question with another confidence.
     nearer_than : float
         Only contexts at less than this distance are of interest: "none" says that there is none of those.
+    known : tuple of ndarray
+        Contexts, in coordinates, in which the claim is said to hold: where it does, the nearest one is an answer.
+    recall : callable, optional
+        Given a distance, a context that is nearer and in which the claim holds, found without a search, or None.
     """
 
     space: Space
@@ -173,6 +177,8 @@ class Question:
     settings: SearchSettings = field(default_factory=SearchSettings)
     memo: dict[str, Any] = field(default_factory=dict)
     nearer_than: float = np.inf
+    known: tuple[Floats, ...] = ()
+    recall: Callable[[float], Floats | None] | None = None
 
     def with_time(self, seconds: float | None) -> Question:
         """Return the same question with a clock of its own."""
@@ -241,6 +247,14 @@ class Answer:
     cuts: int = 0
     cell: tuple[Floats, Floats] | None = None
     note: str = ""
+
+    def or_known(self, point: Floats, distance: float) -> Answer:
+        """Return the answer beside a context that is known: the nearer one, and what is proved of both."""
+        if self.point is not None and self.distance <= distance:
+            return self
+        status: Status = "optimal" if self.status == "none" else self.status
+        bound = min(self.bound, distance)
+        return replace(self, status=status, point=point, distance=distance, bound=bound, cell=None)
 
 
 class _Nearest:

@@ -71,6 +71,21 @@ class SearchSettings:
     #: Seconds that one proposal takes at most, about.
     proposal_seconds: float = 0.1
 
+    # ---- past contexts in which the claim holds (deep) ---------------------------------------------------------------
+
+    #: Boxes, or plans met, without any context after which all past contexts are looked at: easy questions are over.
+    recall_after: int = 1000
+    recall_cuts: int = 8
+    #: Seconds that this takes at most, past contexts that are looked at, nearest first, and numbers of their weights.
+    recall_seconds: float = 1.0
+    recall_looks: int = 20_000
+    recall_numbers: int = 20_000_000
+    #: Past contexts, from the nearest to the farthest, whose best plans of a set are tried in all others.
+    recall_spread: int = 16
+    #: Plans met on the way nearer, and halvings of the way of a feature where there is no criterion of leaves.
+    recall_turns: int = 24
+    recall_halvings: int = 5
+
     # ---- forests: how boxes are bounded and split (forest_search) --------------------------------------------------
 
     #: Coordinates from which the strong bound pays; with standard errors as under CVaR.

@@ -106,6 +106,7 @@ class _Search:
         self.budget = 1
         self.refused: Floats | None = None
         self.told = -np.inf
+        self.recalled = False
 
     def step(self) -> Answer | None:
         """Search on for one slice; the answer, once there is one."""
@@ -131,7 +132,19 @@ class _Search:
                 return self.stopped(stop)
         if point is None:
             self._try_proposal()
+        if self.best is None and (
+            frontier.nodes >= self.question.settings.recall_after or self.cuts >= self.question.settings.recall_cuts
+        ):
+            self._recall()
         return None
+
+    def _recall(self) -> None:
+        """Take the nearest context that is known without a search, once: so that there is an answer at any limit."""
+        recall = None if self.recalled else self.question.recall
+        self.recalled = True
+        point = None if recall is None else recall(self.cutoff)
+        if point is not None:
+            self.best, self.cutoff = point, self.question.space.distance(point)
 
     def _slice(self) -> Floats | None:
         """Search on for about `slice_seconds`: for as many boxes as took that long in the slice before."""
@@ -151,6 +164,8 @@ class _Search:
 
     def stopped(self, status: Status) -> Answer:
         """What is known when the search has to stop."""
+        if self.best is None:
+            self._recall()
         answer = self._answer(status, self.best, self.cutoff, min(self.frontier.bound, self.cutoff))
         return replace(answer, note=self.question.limits.note)
 

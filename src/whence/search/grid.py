@@ -69,6 +69,10 @@ class KeptGrid:
         For these: the last number before the face, in the model's units.
     mass : ndarray of shape (n,), optional
         What each sample counts for in its leaves, where they do not count alike.
+    past_leaves : ndarray of shape (n, trees), optional
+        The leaf of every tree in each past context, once they were needed.
+    past_least : pair of ndarray of shape (n,), optional
+        What the best plan costs at most in each past context, and where that is exact.
     """
 
     grid: _core.Grid
@@ -84,6 +88,8 @@ class KeptGrid:
     threshold: Floats | None = None
     last: Floats | None = None
     mass: Floats | None = None
+    past_leaves: Ints | None = None
+    past_least: tuple[Floats, NDArray[np.bool_]] | None = None
 
     @cached_property
     def total(self) -> Floats:

@@ -71,6 +71,9 @@ def _frontier(question: Question, made: _Making) -> PlanFrontier | SolvedBoxes |
     if criterion is None:
         if question.limits.remaining <= 0:
             return None
+        if made.known is None and question.recall is not None:
+            # Every leaf is priced before the first box.
+            made.known = question.recall(question.nearer_than)
         return SolvedBoxes(question.claiming(plans=made.plans), made.kept, made.plausibility, made.known)
     if isinstance(criterion, _core.PlanList) and plans.routes is None and criterion.plans == 0:
         return Nowhere()
@@ -351,7 +354,9 @@ def first_known(
     if plan is None or limits.remaining <= 0:
         return None
     settings = replace(question.settings, threads=1)
-    alone = replace(question, claim=question.claim.of_plan(plan), limits=limits, memo={}, settings=settings)
+    alone = replace(
+        question, claim=question.claim.of_plan(plan), limits=limits, memo={}, settings=settings, recall=None
+    )
     if question.claim.kind == "absolute":
         assert plans.rival is not None
         alone = alone.refuted_by(_beaten(question, plan, plans.rival))
