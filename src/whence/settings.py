@@ -80,6 +80,8 @@ class SearchSettings:
     recall_seconds: float = 1.0
     recall_looks: int = 20_000
     recall_numbers: int = 20_000_000
+    #: Past contexts of which the weights are kept as long as plans that are better are met there.
+    recall_few: int = 128
     #: Past contexts, from the nearest to the farthest, whose best plans of a set are tried in all others.
     recall_spread: int = 16
     #: Plans met on the way nearer, and halvings of the way of a feature where there is no criterion of leaves.

@@ -106,6 +106,8 @@ class _Search:
         self.budget = 1
         self.refused: Floats | None = None
         self.told = -np.inf
+        #: Boxes after which past contexts are looked at, or looked at again: what was learned there is kept.
+        self.recall_due = question.settings.recall_after
         self.recalled = False
 
     def step(self) -> Answer | None:
@@ -132,17 +134,15 @@ class _Search:
                 return self.stopped(stop)
         if point is None:
             self._try_proposal()
-        if self.best is None and (
-            frontier.nodes >= self.question.settings.recall_after or self.cuts >= self.question.settings.recall_cuts
-        ):
+        refuted = not self.recalled and self.cuts >= self.question.settings.recall_cuts
+        if self.best is None and (frontier.nodes >= self.recall_due or refuted):
             self._recall()
         return None
 
     def _recall(self) -> None:
-        """Take the nearest context that is known without a search, once: so that there is an answer at any limit."""
-        recall = None if self.recalled else self.question.recall
-        self.recalled = True
-        point = None if recall is None else recall(self.cutoff)
+        """Take the nearest context that is known without a search, so that there is an answer at any limit."""
+        self.recalled, self.recall_due = True, 4 * max(self.recall_due, self.frontier.nodes)
+        point = None if self.question.recall is None else self.question.recall(self.cutoff)
         if point is not None:
             self.best, self.cutoff = point, self.question.space.distance(point)
 

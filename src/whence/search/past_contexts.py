@@ -98,6 +98,7 @@ def nearest_known(question: Question) -> Floats | None:
 class Candidates(Protocol):
     """Past contexts as a question allows them, nearest first."""
 
+    question: Question
     distance: Floats
 
     def point(self, i: int) -> Floats:
@@ -144,7 +145,8 @@ class PastCells:
         """Return how many features differ from the start."""
         feature = self.question.space.feature[self.question.inputs.coordinate]
         moved = cells != self.located.start
-        return np.sum([moved[:, feature == f].any(axis=1) for f in np.unique(feature)], axis=0, dtype=np.int64)
+        changed = [moved[:, feature == f].any(axis=1) for f in np.unique(feature)]
+        return np.asarray(np.sum(changed, axis=0), dtype=np.int64)
 
     @cached_property
     def leaves(self) -> Ints:
@@ -261,6 +263,22 @@ class PastPoints:
         """Keep nothing."""
 
 
+class _Few:
+    """What plans cost in the past contexts that are left: by their own weights, once they are few."""
+
+    def __init__(self, past: Candidates, few: int) -> None:
+        self.past, self.few = past, few
+        self.which, self.shares = np.empty(0, dtype=np.int64), np.empty((0, 0))
+
+    def costs(self, values: Floats, left: NDArray[np.int64]) -> tuple[NDArray[np.int64], Floats]:
+        """Return contexts, among them all that are left, and the risk there of a plan with these sample costs."""
+        if left.size > self.few:
+            return np.arange(self.past.distance.size), self.past.costs(values)
+        if not self.which.size:
+            self.which, self.shares = left, np.array([self.past.weights(i) for i in left.tolist()])
+        return self.which, np.asarray(self.past.question.claim.risk.of_each(values, list(self.shares)))
+
+
 class Recall:
     """What is known of a question without a search; called with a distance, a context that is nearer, or None.
 
@@ -331,30 +349,30 @@ class Recall:
 
     def _best_there(self, past: Candidates, cost: Floats, left: Mask, least: Floats, solved: Mask) -> Floats | None:
         """Return the past context, among those `left`, in which one plan is as good as the best."""
-        claim = self.question.claim
-        while left.any():
+        claim, few = self.question.claim, _Few(past, self.question.settings.recall_few)
+        while True:
             check_time()
             limit = (1.0 + claim.within) * least + claim.tau
             left &= cost <= limit
-            sure = np.flatnonzero(left & solved)
+            some = np.flatnonzero(left)
+            if not some.size:
+                return None
+            sure = some[solved[some]]
             if sure.size:
                 found = self._first(past, sure[:1])
                 if found is not None:
                     return found
                 left[sure[0]] = False
                 continue
-            if not left.any():
-                break
             # Where the best plan met so far is dearest beside the alternative, no better one may be left to meet.
-            some = np.flatnonzero(left)
             i = int(some[np.argmax(np.minimum(limit, 1e300)[some] - cost[some])])
             rival = claim.rival(past.weights(i))
             solved[i] = True
             if rival is not None:
                 self.rivals.append(rival)
-                np.minimum(least, past.costs(rival) / (1.0 + claim.within), out=least)
+                at, found_there = few.costs(rival, some)
+                least[at] = np.minimum(least[at], found_there / (1.0 + claim.within))
                 left[i] = False
-        return None
 
     def _first(self, past: Candidates, among: NDArray[np.int64]) -> Floats | None:
         """Return the nearest of some past contexts that stands."""

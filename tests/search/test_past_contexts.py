@@ -1,0 +1,149 @@
+"""Answers without a search: past contexts and contexts that are handed over, whatever is claimed and asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests.agreement.generator import CLAIMS, PREDICTORS, draw
+from tests.agreement.reference import TooMany, disagreement
+from tests.asking import searching
+from tests.blocks import seeds
+
+import whence as wh
+from whence.search.grid import weights_at
+from whence.search.past_contexts import risk_at_leaves
+
+
+def history(seed: int, rows: int = 60, columns: int = 3) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Contexts, and the demand of two products that turns in each column."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(rng.random((rows, columns)), columns=[f"x{j}" for j in range(columns)])
+    level = 10 + 20 * (X.to_numpy() > 0.5) @ rng.uniform(0.2, 1.0, (columns, 2))
+    return X, pd.DataFrame(np.round(level + rng.normal(0, 2, (rows, 2)), 1), columns=["rye", "oat"])
+
+
+def policy(seed: int, risk: wh.Risk | None = None, weights: Any = None) -> wh.Policy:
+    """A policy with a few trees of any depth."""
+    X, Y = history(seed)
+    chosen = weights or wh.ForestWeights(5, min_samples_leaf=3, random_state=seed)
+    return wh.Policy(wh.Newsvendor([1, 2], [4, 3], budget=60), chosen, risk=risk).fit(X, Y)
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+@pytest.mark.parametrize("predictor", PREDICTORS)
+def test_contexts_that_are_known_change_no_proof(predictor: str, claim: str) -> None:
+    """With past contexts looked at before the first box, answers are those of brute force."""
+    looked = 0
+    for seed in seeds(4, 60):
+        for option in ("", "g", "f", "r", "p"):
+            if option == "p" and predictor in ("euclidean", "distance", "kernel"):
+                continue
+            asked = draw(seed, predictor, claim, option)
+            try:
+                with searching(recall_after=0):
+                    wrong = disagreement(asked)
+            except TooMany:
+                continue
+            looked += 1
+            assert not wrong, f"draw({seed}, {predictor!r}, {claim!r}, {option!r}): {wrong}"
+    assert looked
+
+
+def questions(made: wh.Policy, plan: Any) -> dict[str, dict[str, Any]]:
+    """Every kind of question, about a plan that is best in some past context."""
+    fewest = made.problem.at_least(0, float(plan[0]))
+    return {
+        "relative": {"instead": plan},
+        "margin": {"instead": plan, "margin": 0.01},
+        "absolute": {"instead": plan, "kind": "absolute"},
+        "within": {"instead": plan, "kind": "absolute", "within": 0.01},
+        "set": {"instead": fewest},
+        "best set": {"instead": fewest, "kind": "absolute"},
+        "no plan": {},
+        "standard errors": {"instead": plan, "confidence": 0.2},
+    }
+
+
+@pytest.mark.parametrize("risk", [wh.Expectation(), wh.CVaR(0.7)], ids=["mean", "cvar"])
+@pytest.mark.parametrize("weights", ["forest", "neighbours", "kernel"])
+def test_one_box_is_enough_for_an_answer(weights: str, risk: wh.Risk) -> None:
+    """Where the claim holds in a past context, a question that must stop after one box has one that is as near."""
+    for seed in seeds(2, 20):
+        made = policy(seed, risk, {"neighbours": wh.KNNWeights(5), "kernel": wh.KernelWeights(0.2)}.get(weights))
+        X = made.X_
+        today, there = X.iloc[0], X.iloc[int(np.argmax(made.predict(X)["rye"]))]
+        plan = made.decide(there)
+        for name, asked in questions(made, plan).items():
+            if weights == "kernel" and name in ("set", "best set", "no plan", "standard errors"):
+                continue  # such sets cannot be listed, and kernels have no spread
+            proved = made.explain(today, **asked, time_limit=60)
+            if proved.status in ("already", "none"):
+                continue
+            found = made.explain(today, **asked, node_limit=1)
+            holding = [row for _, row in X.iterrows() if made.explain(row, **asked, decision=made.decide(today)).status
+                       == "already"] if name in ("absolute", "within") else []  # fmt: skip
+            if found.context is None:
+                assert not holding, f"{name} of seed {seed}"
+                continue
+            assert found.bound <= proved.distance + 1e-9 <= found.distance + 2e-9, f"{name} of seed {seed}"
+
+
+def test_a_past_context_is_found_among_many() -> None:
+    """One box, and the plan of the farthest context is best somewhere, which the history tells."""
+    X, Y = history(3, rows=400, columns=4)
+    made = wh.Policy(wh.Newsvendor([1, 2], [4, 3], budget=60), wh.ForestWeights(30, random_state=0)).fit(X, Y)
+    today = X.iloc[0]
+    far = X.iloc[int(np.argmax(np.abs(X - today).sum(axis=1)))]
+    for asked in questions(made, made.decide(far)).values():
+        assert made.explain(today, **asked, node_limit=1).context is not None
+
+
+def test_what_was_learned_is_kept_with_the_forest() -> None:
+    """The second absolute question begins with what the best plans cost at most in past contexts."""
+    from whence.search.grid import _kept
+
+    made = policy(1)
+    plan = made.decide(made.X_.iloc[7])
+    made.explain(made.X_.iloc[0], instead=plan, kind="absolute", node_limit=1)
+    kept = _kept[made.weights_.lacking(frozenset())]
+    assert kept.past_least is not None
+    least, solved = kept.past_least
+    assert solved.any()
+    best = np.array([made.decision(row).cost for _, row in made.X_.iterrows()])
+    assert (least >= best - 1e-9).all()
+
+
+@pytest.mark.parametrize("tail", [None, 0.3, 0.05])
+def test_risks_at_all_contexts_are_those_of_each(tail: float | None) -> None:
+    """Sums by leaf, and tails of the few observations that count, are what the risk measure says."""
+    from whence.search.grid import _kept
+
+    made = policy(2)
+    made.explain(made.X_.iloc[0], instead=made.decide(made.X_.iloc[5]))
+    kept = _kept[made.weights_.lacking(frozenset())]
+    rng = np.random.default_rng(0)
+    values = rng.normal(0, 5, len(made.X_))
+    first = kept.grid.first_leaf[: kept.trees]
+    leaves = (first + rng.integers(0, np.diff(kept.grid.first_leaf[: kept.trees + 1]), (20, kept.trees))).astype(
+        np.int32
+    )
+    risk = wh.Expectation() if tail is None else wh.CVaR(1.0 - tail)
+    wanted = [risk.of(values, weights_at(kept, row, values.size)) for row in leaves]
+    assert risk_at_leaves(kept, leaves, values, tail) == pytest.approx(wanted, abs=1e-9)
+
+
+def test_leaves_of_several_cells_are_those_of_each() -> None:
+    """One row a cell; what lies outside the grid is refused."""
+    made = policy(4)
+    made.explain(made.X_.iloc[0], instead=made.decide(made.X_.iloc[5]), node_limit=1, kind="absolute")
+    from whence.search.grid import _kept
+
+    kept = _kept[made.weights_.lacking(frozenset())]
+    assert kept.past is not None
+    assert (kept.grid.leaves_of(kept.past) == [kept.grid.leaves_at(cells) for cells in kept.past]).all()
+    for wrong in (kept.past + 10_000, kept.past[:, :2].copy()):
+        with pytest.raises(ValueError, match="cells"):
+            kept.grid.leaves_of(wrong)
