@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -89,6 +90,7 @@ class Policy(Decider):
         plausible: float | None = None,
         max_changes: int | None = None,
         decision: Any = None,
+        known: Any = None,
         fixed: Collection[str] = (),
         bounds: Mapping[str, Any] | None = None,
         fill: Collection[str] = (),
@@ -153,6 +155,10 @@ class Policy(Decider):
             How many features may change at most; a category counts as one.
         decision : plan, optional
             The plan to be explained where it is not what the policy decides.
+        known : context, table or list of contexts, optional
+            Contexts in which `instead` is known to do, such as the one whose plan it was: the nearest of those in which
+            it does is an answer from the start, and the search looks for nearer ones. Others are ignored; a warning
+            tells where nothing was found beside them.
         fixed : collection of str
             Features that must stay as they are.
         bounds : mapping, optional
@@ -200,6 +206,9 @@ class Policy(Decider):
         request = Request(context, instead, **given, options=engine_options)
         why = explain(self, request)
         tell_outside(self.schema_, why.initial)
+        if known is not None and why.context is None and why.status != "none":
+            told = "Nothing was found in time, and 'instead' does in none of the contexts given as 'known'."
+            warnings.warn(told, UserWarning, stacklevel=2)
         return why
 
     def explain_many(

@@ -147,3 +147,32 @@ def test_leaves_of_several_cells_are_those_of_each() -> None:
     for wrong in (kept.past + 10_000, kept.past[:, :2].copy()):
         with pytest.raises(ValueError, match="cells"):
             kept.grid.leaves_of(wrong)
+
+
+@pytest.mark.parametrize("weights", ["forest", "neighbours"])
+def test_a_context_that_is_handed_over_is_an_answer(weights: str) -> None:
+    """It is the answer where nothing nearer was found, whatever its form, and the proof is that without it."""
+    for seed in seeds(2, 20):
+        made = policy(seed, weights=wh.KNNWeights(5) if weights == "neighbours" else None)
+        today, there = made.X_.iloc[0], made.X_.iloc[9] + 0.003
+        plan = made.decide(there)
+        for asked in ({"instead": plan}, {"instead": plan, "kind": "absolute"}):
+            plain = made.explain(today, **asked)
+            assert plain.status == "already" or plain.distance < np.inf
+            for known in (there, there.to_dict(), made.X_.iloc[:3].combine_first(there.to_frame().T), [there, today]):
+                with searching(recall_after=10**9):
+                    why = made.explain(today, **asked, known=known)
+                assert why.status == plain.status
+                assert why.distance == pytest.approx(plain.distance, abs=1e-9)
+                assert why.bound == pytest.approx(plain.bound, abs=1e-9)
+
+
+def test_of_contexts_that_are_handed_over_those_that_do_not_are_ignored() -> None:
+    """A warning tells where nothing else was found; what is no context is refused by name."""
+    made = policy(0)
+    today, plan = made.X_.iloc[0], np.array([60.0, 0.0])
+    with pytest.warns(UserWarning, match="'known'"):
+        why = made.explain(today, plan, kind="absolute", known=made.X_.iloc[1:3], node_limit=1)
+    assert why.context is None
+    with pytest.raises(wh.errors.InputError, match="'known' must be a context"):
+        made.explain(today, plan, known={"nobody": 1.0})

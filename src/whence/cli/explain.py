@@ -89,6 +89,7 @@ def explain(
     if decision is not None:
         arguments["decision"] = ready.plan(decision)
     given, plan = read_context(ready, context), ready.plan_asked(instead)
+    arguments["known"] = ready.contexts_of(instead or ready.explain_defaults.instead)
     told = _Told(as_json)
     unknown = "" if asked.no_holds else _set_holds(ready, arguments)
     with searching(arguments["time_limit"]) as search:

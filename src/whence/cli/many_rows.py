@@ -200,6 +200,7 @@ def stability(
         if name not in asked.given:
             arguments.pop(name, None)
     chosen, plans = _rows(ready, rows), ready.plan(instead)
+    arguments["known"] = ready.contexts_of(instead)
     with counting("Asking", len(chosen), 0) as show:
         found = _asked(ready.fitted(), chosen, plans, jobs, show, arguments)
     table = _table(found)

@@ -72,6 +72,7 @@ class _Asked:
         for name in SINGLE:
             more.pop(name, None)
         given, plan = read_context(ready, self.context), ready.plan_asked(self.instead)
+        more["known"] = ready.contexts_of(self.instead or ready.explain_defaults.instead)
         with searching(more["time_limit"]) as search:
             found = getattr(ready.fitted(), question)(given, plan, on_progress=search, **own, **more)
         self.stopped = search.stopping

@@ -304,6 +304,10 @@ class Request(SearchRequest):
         "auto", "The native search, or the integer program.",
         effort=True, in_file=one_of(*engine_names()), flag="engine", metavar="|".join(engine_names()),
     )  # fmt: skip
+    known: Any = option(
+        None, "A context, or several, in which the plan is known to do: what is nearer is searched for.",
+        recorded="never", effort=True,
+    )  # fmt: skip
     separation: float = option(1e-6, "Neighbours only: least gap between the k-th and the next distance.", at_least(0))
     on_nearest: Callable[[Any], Any] | None = option(
         None, "With 'holds': called with the nearest explanation before one that holds is searched for.",

@@ -14,7 +14,7 @@ from msgspec import structs
 
 from whence.claims.plans import PlanBeats, PlanIsBest
 from whence.claims.sets import APART, Others, Plans, about_set, rivals_there, worst_rival
-from whence.errors import InputError, SolverError
+from whence.errors import InputError, SolverError, WhenceError
 from whence.explain.ask import Request
 from whence.explain.provenance import in_order, sample_costs, share_below
 from whence.explain.recheck import context_found
@@ -26,6 +26,7 @@ from whence.question import Answer, Limits, Question, nearest_at_fees
 from whence.risk import CVaR, Expectation, Risk
 from whence.settings import SearchSettings
 from whence.util.aliases import Floats
+from whence.util.frames import as_pandas
 from whence.util.json import to_plain
 from whence.util.linear_program import check_time
 from whence.weights.base import Weights
@@ -112,7 +113,25 @@ def question_of(
         claim=claim,
         limits=limits,
         settings=settings_of(request),
+        known=known_points(policy, request.known),
     )
+
+
+def known_points(policy: Policy, known: Any) -> tuple[Floats, ...]:
+    """Return contexts that are handed over, one or several, in coordinates."""
+    if known is None:
+        return ()
+    known = as_pandas(known)
+    if isinstance(known, pd.DataFrame):
+        given: list[Any] = [row for _, row in known.iterrows()]
+    elif isinstance(known, pd.Series | Mapping) or np.ndim(known[0]) == 0:
+        given = [known]
+    else:
+        given = list(known)
+    try:
+        return tuple(policy.schema_.encode_row(policy.schema_.row(one)) for one in given)
+    except WhenceError as error:
+        raise InputError(f"'known' must be a context, or several of them. {error}", parameter="known") from error
 
 
 def settings_of(request: Request) -> SearchSettings:

@@ -41,6 +41,8 @@ class BatchRow:
     context: pd.Series | None = None
     plan: Any = None
     error: str = ""
+    #: The context in which the plan is decided, where it is told by one.
+    known: pd.DataFrame | None = None
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,9 @@ class _RowReader:
         cells = {str(name): str(cell) for name, cell in self.table.cells.iloc[row].items()}
         question = BatchRow(row + 1, {name: cells[name] for name in self.carried})
         try:
-            return replace(question, context=self._context(cells), plan=self._plan(cells))
+            context, plan = self._context(cells), self._plan(cells)
+            text = cells.get("instead") or (None if self.parts else self.instead or self.asks)
+            return replace(question, context=context, plan=plan, known=self.project.contexts_of(text))
         except WhenceError as error:
             return replace(question, error=str(error))
 
@@ -208,7 +212,10 @@ class BatchRun:
         records = {q.row: {"row": q.row, **q.carried, "status": "error", "error": q.error} for q in chunk if q.error}
         if asked:
             contexts, plans = [q.context for q in asked], [q.plan for q in asked]
-            whys = self.project.fitted().explain_many(contexts, plans, n_jobs=jobs, plan_per_row=True, **self.options)
+            # The plans of a chunk come from few contexts, each of which may do for another row as well.
+            named = [q.known for q in asked if q.known is not None]
+            options = {**self.options, "known": pd.concat(named).drop_duplicates() if named else None}
+            whys = self.project.fitted().explain_many(contexts, plans, n_jobs=jobs, plan_per_row=True, **options)
             frame = whys.frame.drop(columns=["seconds"])
             for question, why, (_, answer) in zip(asked, whys, frame.iterrows(), strict=True):
                 if isinstance(why, UnansweredError):

@@ -174,6 +174,17 @@ class Project:
         """
         return self._plan_by(self.fitted(), value, files)
 
+    def contexts_of(self, *values: Any, files: bool = True) -> pd.DataFrame | None:
+        """The contexts in which the policy decides plans that are told by them, such as "row:12"; None for none."""
+        named = {v.strip() for v in values if isinstance(v, str) and v.strip().startswith(DECIDED)}
+        found = [
+            self.context(text.removeprefix(mark).strip(), files)
+            for text in sorted(named)
+            for mark in DECIDED
+            if text.startswith(mark)
+        ]
+        return pd.DataFrame(found) if found else None
+
     def plan_asked(self, value: Any = None) -> Any:
         """The plan, or the set of plans, that a question is about: what is given, or else the project's, or any."""
         if value is not None:
