@@ -108,8 +108,8 @@ def _posed(
 
 def _in_world(policy: Policy, request: Request) -> Callable[[float], Explanation] | None:
     """Return the answers to a request in a simulated world by standard errors; None where it holds already."""
-    assert request.node_limit is not None
     request = replace(request, known=None)
+    assert request.node_limit is not None
     for limit in (request.node_limit, LONGER * request.node_limit):
         inquiry = _posed(policy, request, Limits(None, limit), relax=False)
         nearest = inquiry.found(0.0)
