@@ -511,7 +511,8 @@ void bind_plan_sets(nb::module_& m) {
             "__init__",
             [](StockTable* self, Integers samples, Ints first, Ints size, std::int32_t trees, Matrix demand,
                Vector holding, Vector backorder, Vector lower, Vector upper, std::optional<Integers> alive,
-               std::optional<Integers> tree, std::size_t numbers, double seconds, const Mass& mass) {
+               std::optional<Integers> tree, double dearest, double seconds, const Mass& mass) {
+                require(dearest >= 0.0, "'dearest' must not be negative.");
                 const LeafSamples leaves = samples_of(samples, first, size, 1.0, trees, mass);
                 require_below(leaves.samples, demand.shape(0), "'demand' must have one row a sample.");
                 const std::size_t products = demand.shape(1);
@@ -535,11 +536,11 @@ void bind_plan_sets(nb::module_& m) {
                 }
                 nb::gil_scoped_release released;
                 new (self) StockTable(leaves, {view(demand), view(holding), view(backorder), view(lower), view(upper)},
-                                      trees, given, {numbers, Deadline(seconds)});
+                                      trees, given, dearest, Deadline(seconds));
             },
             "samples"_array, "first"_array, "size"_array, "trees"_a, "demand"_array, "holding"_array, "backorder"_array,
             "lower"_array, "upper"_array, "alive"_a.none() = nb::none(), "tree"_a.none() = nb::none(),
-            "numbers"_a = std::numeric_limits<std::size_t>::max(), "seconds"_a = kInfinity, "mass"_array = nb::none())
+            "dearest"_a = 0.0, "seconds"_a = kInfinity, "mass"_array = nb::none())
         .def_prop_ro("whole", &StockTable::whole)
         .def_prop_ro("points", as_array(&StockTable::points))
         .def_prop_ro("breakpoints", &StockTable::breakpoints)
@@ -547,7 +548,10 @@ void bind_plan_sets(nb::module_& m) {
             "row",
             [](const StockTable& table, std::int32_t leaf) {
                 require(leaf >= 0 && leaf < table.leaves(), "'leaf' must be one of the grid's.");
-                return to_numpy(table.row(leaf), table.breakpoints());
+                std::vector<double> row;
+                const std::int32_t alone[] = {leaf};
+                table.sum(alone, row);
+                return to_numpy(row.data(), row.size());
             },
             "leaf"_a, "Cost of every breakpoint in a leaf, divided by the number of trees.");
     nb::class_<StockCriterion, MeanCriterion>(m, "StockCriterion", "Some quantities must not cost more than a rival.")

@@ -20,23 +20,18 @@ bool is_decided(const OpenBox& open, std::int32_t tree) {
     return !elsewhere;
 }
 
-// The least sum of two entries at the same place, four at a time: one comparison would wait for the other.
-double least_of_sums(const double* one, const double* other, std::int32_t size) {
+// The least sum of what a line and `other` say at the breakpoints from..to, four at a time: one comparison would wait
+// for the other.
+double least_of_sums(const double* points, const double* other, std::int32_t from, std::int32_t to, double cost,
+                     double slope) {
     double least[4] = {kInfinity, kInfinity, kInfinity, kInfinity};
-    std::int32_t k = 0;
-    for (; k + 4 <= size; k += 4)
-        for (int lane = 0; lane < 4; ++lane) least[lane] = std::min(least[lane], one[k + lane] + other[k + lane]);
-    for (; k < size; ++k) least[0] = std::min(least[0], one[k] + other[k]);
-    return std::min(std::min(least[0], least[1]), std::min(least[2], least[3]));
-}
-
-// Widen `least` and `most` by how much steeper the steps of `row` are than those of `own`.
-void widen(const double* row, const double* own, std::int32_t size, double* __restrict least, double* __restrict most) {
-    for (std::int32_t k = 0; k < size; ++k) {
-        const double more = (row[k + 1] - row[k]) - (own[k + 1] - own[k]);
-        least[k] = std::min(least[k], more);
-        most[k] = std::max(most[k], more);
-    }
+    const double origin = points[from];
+    std::int32_t k = from;
+    for (; k + 4 <= to + 1; k += 4)
+        for (int lane = 0; lane < 4; ++lane)
+            least[lane] = std::min(least[lane], slope * (points[k + lane] - origin) + other[k + lane]);
+    for (; k <= to; ++k) least[0] = std::min(least[0], slope * (points[k] - origin) + other[k]);
+    return cost + std::min(std::min(least[0], least[1]), std::min(least[2], least[3]));
 }
 
 }  // namespace
@@ -62,6 +57,7 @@ public:
         masses.resize(first.back());
         mass_.resize(n);
         for (std::size_t i = 0; i < n; ++i) mass_[i] = samples.mass_of(static_cast<std::int32_t>(i));
+        uneven = std::any_of(mass_.begin(), mass_.end(), [](double mass) { return mass != 1.0; });
         order_.resize(n);
     }
 
@@ -80,9 +76,11 @@ public:
             }
     }
 
-    // The quantities that can be best: every demand once, as far as the limits let it.
-    std::vector<double> points(const Products& products, std::size_t j) const {
+    // The quantities that can be best: every demand once, as far as the limits let it; and the least one, where a unit
+    // has a price.
+    std::vector<double> points(const Products& products, std::size_t j, bool priced) const {
         std::vector<double> own;
+        if (priced) own.push_back(products.lower[j]);
         for (const std::size_t i : order_) {
             const double demand = products.demand[i * products.count() + j];
             own.push_back(std::min(std::max(demand, products.lower[j]), products.upper[j]));
@@ -94,6 +92,7 @@ public:
     std::vector<std::size_t> first;
     std::vector<double> values, masses;
     std::vector<double> total;  // of the masses in each leaf
+    bool uneven = false;        // whether samples do not count alike
 
 private:
     std::vector<double> mass_;          // of each sample
@@ -147,30 +146,33 @@ UpTo shares_up_to(const std::vector<double>& points, const Demands& demands, std
 }  // namespace
 
 StockTable::StockTable(const LeafSamples& samples, const Products& products, std::int32_t trees, const Alive& alive,
-                       const Limits& limits)
-    : leaves_(static_cast<std::int32_t>(samples.size.size())),
-      place_(samples.size.size(), 0) {
+                       double dearest, const Deadline& deadline)
+    : dearest_(dearest),
+      place_(samples.size.size(), -1) {
     const std::size_t count = products.count(), n = count == 0 ? 0 : products.demand.size() / count;
-    for (std::size_t l = 0; l < alive.leaves.size(); ++l) place_[alive.leaves[l]] = static_cast<std::int32_t>(l) + 1;
+    for (std::size_t l = 0; l < alive.leaves.size(); ++l) place_[alive.leaves[l]] = static_cast<std::int32_t>(l);
     Demands demands(samples, alive, n);
     // Only what all trees together say rules out quantities.
     std::int32_t met = 0;
     for (std::size_t l = 0; l < alive.tree.size(); ++l) met += l == 0 || alive.tree[l] != alive.tree[l - 1];
     const bool each_tree = met == trees;
-    std::vector<double> origins;
-    first_.push_back(0);
+    members_ = demands.first;
+    lines_.resize(alive.leaves.size() * count);
+    bends_.resize(members_.back() * count);
+    if (demands.uneven) masses_.resize(bends_.size());
+    first_.assign(count + 1, 0);
     for (std::size_t j = 0; j < count; ++j) {
-        if (limits.deadline.passed()) return;
+        if (deadline.passed()) return;
         demands.turn_to(products, j);
-        const std::vector<double> own = demands.points(products, j);
-        origins.push_back(own.front());
+        const std::vector<double> own = demands.points(products, j, dearest > 0.0);
         // Costs fall after a quantity as long as (holding + backorder) times the share of demands up to it is less than
-        // the rate for backorders, and rise where it is more.
+        // the rate for backorders, and rise where it is more; the price of a unit adds to that.
         const UpTo shares = each_tree ? shares_up_to(own, demands, alive.tree, trees) : UpTo{};
         const double rates = products.holding[j] + products.backorder[j], rate = products.backorder[j];
+        steepest_.push_back(rates);
         std::size_t first = 0, last = own.size() - 1;
         for (std::size_t g = 0; g < shares.at.size(); ++g) {
-            if (rates * shares.most[g] < rate - kRounding.stock * rates)
+            if (rates * shares.most[g] + dearest < rate - kRounding.stock * (rates + dearest))
                 first = std::min(shares.at[g] + 1, own.size() - 1);
             if (rates * shares.least[g] > rate + kRounding.stock * rates) {
                 last = std::max(shares.at[g], first);
@@ -179,52 +181,68 @@ StockTable::StockTable(const LeafSamples& samples, const Products& products, std
         }
         points_.insert(points_.end(), own.begin() + static_cast<std::ptrdiff_t>(first),
                        own.begin() + static_cast<std::ptrdiff_t>(last) + 1);
-        first_.push_back(points_.size());
-    }
-    if ((alive.leaves.size() + 1) * breakpoints() > limits.numbers) return;
-    // What is never met costs so much that it does not seem to be an explanation.
-    values_.resize((alive.leaves.size() + 1) * breakpoints(), kInfinity);
-    for (std::size_t j = 0; j < count; ++j) {
-        if (limits.deadline.passed()) return;
-        demands.turn_to(products, j);
-        write(demands, products, j, trees, origins[j]);
+        first_[j + 1] = points_.size();
+        draw(demands, products, j, trees);
     }
     whole_ = true;
 }
 
-// Write down what every breakpoint of a product costs in each leaf.
-void StockTable::write(const Demands& demands, const Products& products, std::size_t j, std::int32_t trees,
-                       double origin) {
-    for (std::size_t l = 0; l + 1 < demands.first.size(); ++l) {
-        double* row = values_.data() + (l + 1) * breakpoints();
-        const std::size_t first = demands.first[l], last = demands.first[l + 1];
-        const auto own = std::span(demands.values).subspan(first, last - first);
-        const double* mass = demands.masses.data() + first;
+// Draw the lines of every leaf for a product.
+void StockTable::draw(const Demands& demands, const Products& products, std::size_t j, std::int32_t trees) {
+    const auto begin = points_.begin() + static_cast<std::ptrdiff_t>(first_[j]);
+    const double origin = *begin;
+    const auto product = static_cast<std::int32_t>(j);
+    for (std::int32_t l = 0; l + 1 < static_cast<std::int32_t>(members_.size()); ++l) {
+        const std::size_t first = demands.first[l], to = bend(l, product);
         const double share = 1.0 / (demands.total[l] * trees);
-        // Demands below a breakpoint are left over, those above are short; both sums go along with the breakpoints.
-        // They are counted from the first one: sums of numbers that are all large would lose what tells them apart.
-        double above = 0.0, below = 0.0, less = 0.0;
-        for (std::size_t i = 0; i < own.size(); ++i) above += mass[i] * (own[i] - origin);
-        std::size_t passed = 0;
-        for (std::size_t k = first_[j]; k < first_[j + 1]; ++k) {
-            const double point = points_[k] - origin;
-            for (; passed < own.size() && own[passed] - origin <= point; ++passed) {
-                below += mass[passed] * (own[passed] - origin);
-                above -= mass[passed] * (own[passed] - origin);
-                less += mass[passed];
-            }
-            const double more = demands.total[l] - less;
-            row[k] = share * (products.holding[j] * std::max(0.0, less * point - below) +
-                              products.backorder[j] * std::max(0.0, above - more * point));
+        double over = 0.0, under = 0.0;
+        for (std::size_t i = 0; i < size(l); ++i) {
+            const double demand = demands.values[first + i], mass = demands.masses[first + i];
+            (demand < origin ? over : under) += mass * std::abs(demand - origin);
+            bends_[to + i] =
+                static_cast<std::int32_t>(std::lower_bound(begin, points_.end(), demand) - points_.begin());
+            if (!masses_.empty()) masses_[to + i] = mass;
         }
+        lines_[static_cast<std::size_t>(l) * products.count() + j] = {
+            share * (products.holding[j] * over + products.backorder[j] * under), -products.backorder[j] / trees,
+            share * (products.holding[j] + products.backorder[j])};
     }
 }
 
-void StockTable::sum(LeafView leaves, std::vector<double>& total) const {
+std::vector<EtaRange> StockTable::ranges() const {
+    std::vector<EtaRange> all;
+    for (std::int32_t j = 0; j < products(); ++j)
+        all.push_back({static_cast<std::int32_t>(first(j)), static_cast<std::int32_t>(first(j + 1)) - 1});
+    return all;
+}
+
+double StockTable::cost(std::int32_t leaf, std::int32_t product, std::int32_t point) const {
+    double found = kInfinity;  // what is never met does not seem to be an explanation
+    each_line(leaf, product, {point, point}, [&](std::int32_t, std::int32_t, double cost, double) { found = cost; });
+    return found;
+}
+
+void StockTable::sum(LeafView leaves, std::vector<double>& total, std::vector<double>* slopes) const {
     total.assign(breakpoints(), 0.0);
-    for (const std::int32_t leaf : leaves) {
-        const double* own = row(leaf);
-        for (std::size_t k = 0; k < total.size(); ++k) total[k] += own[k];
+    if (slopes != nullptr) slopes->assign(breakpoints(), 0.0);
+    const bool met = std::all_of(leaves.begin(), leaves.end(), [&](std::int32_t leaf) { return place_[leaf] >= 0; });
+    if (!met) std::fill(total.begin(), total.end(), kInfinity);
+    for (std::int32_t j = 0; j < products() && met; ++j) {
+        double cost = 0.0, slope = 0.0;
+        for (const std::int32_t leaf : leaves) {
+            const Line& own = line(place_[leaf], j);
+            cost += own.cost;
+            slope += own.slope;
+            const std::size_t from = bend(place_[leaf], j);
+            for (std::size_t i = from; i < from + size(place_[leaf]); ++i)
+                if (static_cast<std::size_t>(bends_[i]) < first(j + 1)) total[bends_[i]] += own.rise * mass(i);
+        }
+        for (std::size_t k = first(j); k < first(j + 1); ++k) {
+            slope += total[k];
+            total[k] = cost;
+            if (slopes != nullptr) (*slopes)[k] = slope;
+            if (k + 1 < first(j + 1)) cost += slope * (points_[k + 1] - points_[k]);
+        }
     }
 }
 
@@ -237,6 +255,48 @@ double StockTable::least(const std::vector<double>& total, std::vector<std::int3
         if (at != nullptr) at->push_back(static_cast<std::int32_t>(found - total.begin()));
     }
     return sum;
+}
+
+StockTable::Priced StockTable::within(const std::vector<double>& total, std::span<const EtaRange> ranges,
+                                      double budget) const {
+    // The least total under a price, and the quantities that have it; costs along breakpoints are convex.
+    double bought = 0.0;
+    const auto least_at = [&](double price) {
+        double sum = -price * budget;
+        bought = 0.0;
+        for (auto [low, high] : ranges) {
+            while (low < high) {
+                const std::int32_t k = low + (high - low) / 2;
+                if (total[k + 1] - total[k] + price * (points_[k + 1] - points_[k]) < 0.0)
+                    low = k + 1;
+                else
+                    high = k;
+            }
+            sum += total[low] + price * points_[low];
+            bought += points_[low];
+        }
+        return sum;
+    };
+    Priced best{0.0, 0.0};
+    if (budget == kInfinity || dearest_ <= 0.0) {
+        budget = 0.0;
+        best.least = least_at(0.0);
+        return best;
+    }
+    best.least = least_at(0.0);
+    if (bought <= budget || total.empty() || total[0] == kInfinity) return best;
+    const auto take = [&](double price) {
+        if (const double least = least_at(price); least > best.least) best = {price, least};
+    };
+    double low = 0.0, high = dearest_;
+    take(high);
+    if (bought > budget) return best;
+    for (int i = 0; i < kSettings.plans.halvings; ++i) {
+        const double price = 0.5 * (low + high);
+        take(price);
+        (bought > budget ? low : high) = price;
+    }
+    return best;
 }
 
 StockCriterion::StockCriterion(std::shared_ptr<const StockTable> table, std::vector<double> rival,
@@ -254,7 +314,7 @@ StockCriterion::StockCriterion(std::shared_ptr<const StockTable> table, std::vec
 Criterion::Excess StockCriterion::excess(LeafView leaves, EtaRange, std::span<std::int32_t>) const {
     std::vector<double> total;
     table_->sum(leaves, total);
-    const double own = table_->least(total);
+    const double own = table_->within(total, table_->ranges(), budget_).least;
     double rival = 0.0;
     for (const std::int32_t leaf : leaves) rival += rival_[leaf];
     if (all_ != nullptr) {
@@ -286,7 +346,7 @@ std::vector<double> StockCriterion::against(const OpenBox& open) const {
     std::vector<double> found(rival_.size(), 0.0);
     const auto write = [&](std::int32_t leaf) {
         found[leaf] = 0.0;
-        for (const std::int32_t k : at) found[leaf] += all_->row(leaf)[k];
+        for (std::int32_t j = 0; j < all_->products(); ++j) found[leaf] += all_->cost(leaf, j, at[j]);
     };
     for (std::int32_t t = 0; t < open.trees; ++t) {
         open.reach.each(t, write);
@@ -295,52 +355,63 @@ std::vector<double> StockCriterion::against(const OpenBox& open) const {
     return found;
 }
 
-// The breakpoints of each product that can be best somewhere in the box: a breakpoint is not where costs still fall
-// after it whichever leaves the trees have, or have risen before it.
-void StockCriterion::narrow(OpenBox& open, const std::vector<double>& here) const {
-    std::vector<EtaRange> ranges;
-    if (open.plans)
-        ranges = open.plans->ranges;
-    else
-        for (std::int32_t j = 0; j < table_->products(); ++j)
-            ranges.push_back(
-                {static_cast<std::int32_t>(table_->first(j)), static_cast<std::int32_t>(table_->first(j + 1)) - 1});
-    // Steps from each breakpoint to the next: the smallest and the largest that they can be.
-    std::vector<double> low(table_->breakpoints(), 0.0), high(table_->breakpoints(), 0.0);
-    for (const EtaRange& range : ranges)
-        for (std::int32_t k = range.first; k < range.last; ++k) low[k] = high[k] = here[k + 1] - here[k];
-    std::vector<double> least(low.size()), most(low.size());
+// The breakpoints of each product that can be best somewhere in the box, under prices near to one: a breakpoint is not
+// where costs still fall after it whichever leaves the trees have, or have risen before it.
+void StockCriterion::narrow(OpenBox& open, std::span<const double> slopes, double price) const {
+    const bool begun = open.plans && open.plans->cheapest <= price && price <= open.plans->dearest;
+    std::vector<EtaRange> ranges = begun ? open.plans->ranges : table_->ranges();
+    const double room = kSettings.plans.price_room * table_->dearest();
+    const double cheapest = begun ? open.plans->cheapest : std::max(0.0, price - room);
+    const double dearest = begun ? open.plans->dearest : std::min(table_->dearest(), price + room);
+    // What a unit after each breakpoint adds: the least and the most that it can be.
+    std::vector<double> low(slopes.begin(), slopes.end()), high(low);
+    std::vector<double> own(low.size()), least(low.size()), most(low.size());
     for (std::int32_t t = 0; t < open.trees; ++t) {
         if (is_decided(open, t)) continue;
-        const double* own = table_->row(open.here[t]);
-        std::fill(least.begin(), least.end(), 0.0);
-        std::fill(most.begin(), most.end(), 0.0);
-        open.reach.each(t, [&](std::int32_t leaf) {
-            const double* row = table_->row(leaf);
-            for (const auto& [k, last] : ranges) widen(row + k, own + k, last - k, least.data() + k, most.data() + k);
-        });
-        for (std::size_t k = 0; k < low.size(); ++k) {
-            low[k] += least[k];
-            high[k] += most[k];
+        for (std::int32_t j = 0; j < table_->products(); ++j) {
+            const EtaRange range = ranges[j];
+            table_->each_line(open.here[t], j, range, [&](std::int32_t from, std::int32_t to, double, double slope) {
+                for (std::int32_t k = from; k < to; ++k) own[k] = least[k] = most[k] = slope;
+            });
+            open.reach.each(t, [&](std::int32_t leaf) {
+                table_->each_line(leaf, j, range, [&](std::int32_t from, std::int32_t to, double, double slope) {
+                    for (std::int32_t k = from; k < to; ++k) {
+                        least[k] = std::min(least[k], slope);
+                        most[k] = std::max(most[k], slope);
+                    }
+                });
+            });
+            for (std::int32_t k = range.first; k < range.last; ++k) {
+                low[k] += least[k] - own[k];
+                high[k] += most[k] - own[k];
+            }
         }
     }
-    double size = 0.0;
-    for (const double cost : here) size = std::max(size, std::abs(cost));
     const std::vector<EtaRange> before = ranges;
-    for (auto& [first, last] : ranges) {
-        while (first < last && high[first] < -kRounding.stock * size) ++first;
-        while (last > first && low[last - 1] > kRounding.stock * size) --last;
+    for (std::int32_t j = 0; j < table_->products(); ++j) {
+        auto& [first, last] = ranges[j];
+        const double hair = kRounding.stock * (table_->steepest(j) + dearest);
+        while (first < last && high[first] + dearest < -hair) ++first;
+        while (last > first && low[last - 1] + cheapest > hair) --last;
     }
-    if (ranges == before && open.plans) return;
+    if (ranges == before && begun) return;
     const std::size_t bytes = ranges.capacity() * sizeof(EtaRange);
-    open.plans = left_.make<PossiblePlans>({{}, std::move(ranges), {}}, bytes);
+    open.plans = left_.make<PossiblePlans>({{}, std::move(ranges), {}, cheapest, dearest}, bytes);
 }
 
-void StockCriterion::lean(OpenBox& open) const {
-    std::vector<double> here;
-    table_->sum(open.counted(), here);
-    narrow(open, here);
+void StockCriterion::lean(OpenBox& open) const { lean_priced(open); }
+
+// The same; what the budget costs at the price that suits the projection.
+double StockCriterion::lean_priced(OpenBox& open) const {
+    std::vector<double> here, slopes;
+    table_->sum(open.counted(), here, &slopes);
+    const double price = table_->within(here, table_->ranges(), budget_).price;
+    const double paid = price > 0.0 ? price * budget_ : 0.0;
+    narrow(open, slopes, price);
     const std::vector<EtaRange>& ranges = open.plans->ranges;
+    const std::vector<double>& points = table_->points();
+    for (const auto& [first, last] : ranges)
+        for (std::int32_t k = first; price > 0.0 && k <= last; ++k) here[k] += price * points[k];
     const std::vector<double> rival = against(open);
     std::vector<double>& row = room(open).rows[0];
     row.resize(static_cast<std::size_t>(leaves()));
@@ -349,32 +420,41 @@ void StockCriterion::lean(OpenBox& open) const {
         row[open.here[t]] = -rival[open.here[t]];
         if (!is_decided(open, t)) undecided.push_back(t);
     }
-    double least = 0.0;
+    double least = -paid;
     for (const auto& [first, last] : ranges) least += *std::min_element(here.begin() + first, here.begin() + last + 1);
     if (undecided.empty()) {
         row[open.here[0]] += least;
-        return;
+        return paid;
     }
     const double share = 1.0 / static_cast<double>(undecided.size());
     std::vector<double> moved(table_->breakpoints());
     for (const std::int32_t t : undecided) {
-        const double* own = table_->row(open.here[t]);
-        for (const auto& [first, last] : ranges)
-            for (std::int32_t k = first; k <= last; ++k) moved[k] = share * here[k] - own[k];
+        for (std::int32_t j = 0; j < table_->products(); ++j)
+            table_->each_line(open.here[t], j, ranges[j],
+                              [&](std::int32_t from, std::int32_t to, double cost, double slope) {
+                                  for (std::int32_t k = from; k <= to; ++k)
+                                      moved[k] = share * here[k] - (cost + slope * (points[k] - points[from]));
+                              });
         const auto write = [&](std::int32_t leaf) {
-            const double* values = table_->row(leaf);
-            double total = -rival[leaf];
-            for (const auto& [k, last] : ranges) total += least_of_sums(values + k, moved.data() + k, last - k + 1);
+            double total = -rival[leaf] - share * paid;
+            for (std::int32_t j = 0; j < table_->products(); ++j) {
+                double own = kInfinity;
+                table_->each_line(
+                    leaf, j, ranges[j], [&](std::int32_t from, std::int32_t to, double cost, double slope) {
+                        own = std::min(own, least_of_sums(points.data(), moved.data(), from, to, cost, slope));
+                    });
+                total += own;
+            }
             row[leaf] = total;
         };
         open.reach.each(t, write);
         write(open.here[t]);
     }
+    return paid;
 }
 
 bool StockCriterion::bound(OpenBox& open, double tau) const {
-    lean(open);
-    double size = 0.0;
+    double size = lean_priced(open);
     for (std::int32_t t = 0; t < open.trees; ++t) size += std::abs(row(open, 0)[open.here[t]]);
     return MeanCriterion::bound(open, tau + kRounding.stock * size);
 }

@@ -6,8 +6,8 @@
 // carries the range of breakpoints of every product that can be best somewhere in it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <span>
 #include <vector>
@@ -19,6 +19,9 @@
 namespace whence {
 
 // What every breakpoint of every product costs on average in each leaf, divided by the number of trees.
+//
+// Along the breakpoints that is a straight line between any two demands of the leaf, of which there are few: the lines
+// are kept, and not what each breakpoint costs.
 class StockTable {
 public:
     // Demands by sample and product, one row after the other; rates and limits one a product.
@@ -28,54 +31,106 @@ public:
     };
 
     // The leaves that the table is about, in their order, and the tree of each where that is known. Breakpoints that
-    // are best nowhere, whichever of them each tree has, are left out, and so are the rows of all other leaves.
+    // are best nowhere, whichever of them each tree has, are left out, and so are the lines of all other leaves.
     struct Alive {
         std::span<const std::int32_t> leaves, tree;
     };
-    // The table ends where it would hold more than so many numbers, or where the deadline has passed.
-    struct Limits {
-        std::size_t numbers = std::numeric_limits<std::size_t>::max();
-        Deadline deadline{};
-    };
 
+    // The table ends where the deadline has passed. Breakpoints stay that are best where a unit of any product has a
+    // price up to the `dearest` one besides.
     StockTable(const LeafSamples& samples, const Products& products, std::int32_t trees, const Alive& alive,
-               const Limits& limits);
+               double dearest = 0.0, const Deadline& deadline = {});
 
     // Whether it was made to the end.
     bool whole() const { return whole_; }
-    std::int32_t leaves() const { return leaves_; }
+    std::int32_t leaves() const { return static_cast<std::int32_t>(place_.size()); }
     std::int32_t products() const { return static_cast<std::int32_t>(first_.size()) - 1; }
     std::size_t first(std::int32_t product) const { return first_[product]; }
     std::size_t breakpoints() const { return first_.back(); }
-    const double* row(std::int32_t leaf) const {
-        return values_.data() + static_cast<std::size_t>(place_[leaf]) * breakpoints();
-    }
     const std::vector<double>& points() const { return points_; }
+    double dearest() const { return dearest_; }
+    // What costs of a product can rise or fall by at most, a unit.
+    double steepest(std::int32_t product) const { return steepest_[product]; }
+    // The breakpoints of every product.
+    std::vector<EtaRange> ranges() const;
 
-    // What every breakpoint costs where each tree has one of these leaves.
-    void sum(LeafView leaves, std::vector<double>& total) const;
+    // Call `use(from, to, cost, slope)` for the lines of a leaf over the breakpoints of a range: what `from` costs, and
+    // a further unit up to `to`, where the next one begins.
+    template <class Use>
+    void each_line(std::int32_t leaf, std::int32_t product, EtaRange range, Use use) const;
+
+    // What a breakpoint of a product costs in a leaf.
+    double cost(std::int32_t leaf, std::int32_t product, std::int32_t point) const;
+    // What every breakpoint costs where each tree has one of these leaves; and a unit after every breakpoint.
+    void sum(LeafView leaves, std::vector<double>& total, std::vector<double>* slopes = nullptr) const;
     // The least total of every product, all together; where it is goes to `at`.
     double least(const std::vector<double>& total, std::vector<std::int32_t>* at = nullptr) const;
 
+    // The price of a unit, between nothing and the dearest one, under which the least total among these breakpoints,
+    // less what a budget costs, is largest: no quantities that keep the budget cost less than that.
+    struct Priced {
+        double price, least;
+    };
+    Priced within(const std::vector<double>& total, std::span<const EtaRange> ranges, double budget) const;
+
 private:
     class Demands;
+    struct Line {
+        double cost, slope, rise;  // of the first breakpoint, before it, and by a demand that counts for 1
+    };
 
-    void write(const Demands& demands, const Products& products, std::size_t j, std::int32_t trees, double origin);
+    void draw(const Demands& demands, const Products& products, std::size_t j, std::int32_t trees);
+    const Line& line(std::int32_t place, std::int32_t product) const {
+        return lines_[static_cast<std::size_t>(place) * static_cast<std::size_t>(products()) +
+                      static_cast<std::size_t>(product)];
+    }
+    // Where the demands of a leaf for a product begin among all of them.
+    std::size_t bend(std::int32_t place, std::int32_t product) const {
+        return members_[place] * static_cast<std::size_t>(products()) + static_cast<std::size_t>(product) * size(place);
+    }
+    std::size_t size(std::int32_t place) const { return members_[place + 1] - members_[place]; }
+    double mass(std::size_t bend) const { return masses_.empty() ? 1.0 : masses_[bend]; }
 
-    std::int32_t leaves_;
     bool whole_ = false;
-    std::vector<std::size_t> first_;   // breakpoint of each product, and the end
-    std::vector<double> points_;       // the quantities
-    std::vector<std::int32_t> place_;  // of each leaf: its row, the first one for those that are not alive
-    std::vector<double> values_;       // by row and breakpoint
+    double dearest_;
+    std::vector<double> steepest_;
+    std::vector<std::size_t> first_;    // breakpoint of each product, and the end
+    std::vector<double> points_;        // the quantities
+    std::vector<std::int32_t> place_;   // of each leaf among the alive ones, -1 for others
+    std::vector<std::size_t> members_;  // of each alive leaf, where its samples begin
+    std::vector<Line> lines_;           // by alive leaf and product
+    std::vector<std::int32_t> bends_;   // by alive leaf, product and demand: the first breakpoint that meets it
+    std::vector<double> masses_;        // what each counts for, where they do not count alike
 };
+
+template <class Use>
+void StockTable::each_line(std::int32_t leaf, std::int32_t product, EtaRange range, Use use) const {
+    const std::int32_t place = place_[leaf];
+    if (place < 0) return;
+    const Line& own = line(place, product);
+    std::size_t next = bend(place, product);
+    const std::size_t end = next + size(place);
+    auto from = static_cast<std::int32_t>(first_[product]);
+    double cost = own.cost, slope = own.slope;
+    while (true) {
+        for (; next < end && bends_[next] <= from; ++next) slope += own.rise * mass(next);
+        const std::int32_t to = next < end ? std::min(bends_[next], range.last) : range.last;
+        if (to >= range.first) {
+            const std::int32_t begin = std::max(from, range.first);
+            use(begin, to, cost + slope * (points_[begin] - points_[from]), slope);
+        }
+        if (to >= range.last) return;
+        cost += slope * (points_[to] - points_[from]);
+        from = to;
+    }
+}
 
 class StockCriterion final : public MeanCriterion {
 public:
     // Against a rival that costs `rival` in each leaf (its mean over the leaf's samples, divided by the number of
     // trees), and against the best quantities of `all` where they are given and keep the budget. The set's own
-    // quantities need not keep it: then the criterion is less than what is asked for, and whoever asks judges its
-    // candidates again.
+    // quantities keep it as far as the table's prices of a unit see to that: where they do not, the criterion is less
+    // than what is asked for, and whoever asks judges its candidates again.
     StockCriterion(std::shared_ptr<const StockTable> table, std::vector<double> rival,
                    std::shared_ptr<const StockTable> all, double budget);
 
@@ -89,7 +144,8 @@ protected:
     const double* row(const OpenBox& open, std::int32_t) const override { return room(open).rows[0].data(); }
 
 private:
-    void narrow(OpenBox& open, const std::vector<double>& here) const;
+    void narrow(OpenBox& open, std::span<const double> slopes, double price) const;
+    double lean_priced(OpenBox& open) const;
     std::vector<double> against(const OpenBox& open) const;
     bool affordable(const std::vector<std::int32_t>& at) const;
 

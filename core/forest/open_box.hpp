@@ -43,6 +43,7 @@ struct PossiblePlans {
     std::vector<std::int32_t> numbers;  // of plans in a list
     std::vector<EtaRange> ranges;       // of quantities: of each product the breakpoints that can be best
     std::optional<Routes> routes;
+    double cheapest = 0.0, dearest = 0.0;  // prices of a unit that the ranges are about
 };
 using PlansLeft = std::shared_ptr<const PossiblePlans>;  // all of them where there is none
 

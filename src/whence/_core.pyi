@@ -209,7 +209,7 @@ class StockTable:
         upper: Floats,
         alive: Ints | None = None,
         tree: Ints | None = None,
-        numbers: int = ...,
+        dearest: float = ...,
         seconds: float = ...,
         mass: Floats | None = None,
     ) -> None: ...

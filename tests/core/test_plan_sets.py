@@ -8,8 +8,10 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import pytest
+from tests.blocks import seeds
 from tests.core.forest_cells import Floats, ForestScene
 
+import whence as wh
 from whence import ShortestPath
 from whence._core import Box, ForestSearch, OpenBox, PlanList, RouteTable, StockCriterion, StockTable, Tolls
 from whence.problems.route_sets import RouteSet
@@ -332,6 +334,40 @@ def test_quantities_where_rows_count_for_more_and_rivals_need_a_budget() -> None
     assert spared > 5
 
 
+@pytest.mark.parametrize("dearest", [0.4, 100.0])
+def test_quantities_that_keep_a_budget(dearest: float) -> None:
+    """Prices of a unit bound the best quantities that keep it from below, and name them where none is too dear."""
+    dropped = bound_by_price = 0
+    for seed in seeds(10, 300):
+        scene = ForestScene(seed, rivals=2)
+        rng, kept = np.random.default_rng(seed), scene.kept
+        demand = np.abs(scene.policy.Y_[:, :2] * 4.0 + rng.integers(0, 5, (len(scene.policy.Y_), 2))).round(1)
+        holding, backorder = rng.integers(1, 4, 2).astype(float), rng.integers(1, 5, 2).astype(float)
+        budget = float(np.median(demand, axis=0).sum() * rng.uniform(0.3, 1.1))
+        problem = wh.Newsvendor(holding, backorder, budget=budget)
+        best = np.array([w @ problem.costs(problem.solve(demand, w, wh.Expectation()), demand) for w in scene.weights])
+        free = np.zeros(2), np.full(2, np.inf)
+        alive = alive_leaves(scene.located, kept, np.inf) if seed % 2 else (None, None)
+        leaves = (kept.samples.ravel(), kept.first, kept.size, kept.trees, demand, holding, backorder, *free)
+        table = StockTable(*leaves, *alive, dearest)
+        decision = 0.95 * problem.costs(np.median(demand, axis=0) * 0.8, demand)
+        rival = np.ascontiguousarray(row_of_plans(kept, decision[None, :])[0])
+        criterion = StockCriterion(table, rival, None, budget)
+        excess = best - scene.weights @ decision
+        found = np.array([criterion.excess(leaves).over for leaves in scene.leaves])
+        assert (found <= excess + 1e-9).all(), seed
+        unpriced = StockCriterion(StockTable(*leaves), rival, None, budget)
+        apart = np.array([unpriced.excess(leaves).over for leaves in scene.leaves])
+        assert (found >= apart - 1e-9).all(), seed
+        bound_by_price += int((found > apart + 1e-6).sum())
+        if dearest > 5.0:
+            assert found == pytest.approx(excess, abs=1e-9), seed
+        dropped += check_bounds(scene, criterion, found, seed)
+        check_search(scene, criterion, found)
+    assert dropped > 0
+    assert bound_by_price > 100
+
+
 def by_product(table: StockTable) -> list[tuple[int, Floats]]:
     """The breakpoints of two products, which ascend, and where they begin."""
     cut = int(np.flatnonzero(np.diff(table.points) <= 0.0)[0]) + 1
@@ -361,7 +397,7 @@ def test_tables_about_some_leaves() -> None:
             ]
         )
         for leaf in alive.tolist():
-            assert np.array_equal(part.row(leaf), whole.row(leaf)[inner])
+            assert part.row(leaf) == pytest.approx(whole.row(leaf)[inner], rel=1e-13, abs=1e-13)
         for at in scene.leaves[scene.distance < radius]:
             assert set(at.tolist()) <= set(alive.tolist())
             total = np.sum([whole.row(int(leaf)) for leaf in at], axis=0)
@@ -370,8 +406,7 @@ def test_tables_about_some_leaves() -> None:
                 left = inner[(inner >= (own.start or 0)) & (inner < (own.stop or total.size))]
                 assert total[left].min() == pytest.approx(total[own].min(), abs=1e-12)
         fewer += part.breakpoints < whole.breakpoints
-        assert not StockTable(*leaves, alive, tree, 1).whole
-        assert not StockTable(*leaves, alive, tree, 10**9, 0.0).whole
+        assert not StockTable(*leaves, alive, tree, 0.0, 0.0).whole
     assert fewer > 5
 
 

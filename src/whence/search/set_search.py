@@ -230,24 +230,55 @@ class _Making:
         tables = [stock] if everything is None else [stock, everything]
         large = any(one.demand.size * self.kept.leaves > self.question.settings.set_large for one in tables)
         alive = self._alive() if large else alive_leaves(locate(self.question, self.kept), self.kept, np.inf)
-        made = [self._stock_table(one, *alive) for one in tables]
+        dearest = _dearest(self.question, self.kept, stock)
+        made = [self._stock_table(one, *alive, price) for one, price in zip(tables, (dearest, 0.0), strict=False)]
         if not all(one.whole for one in made):
             return None
         rival = leaf_means(self.kept, self.question.claim.rival_decision)
         return _core.StockCriterion(made[0], rival, made[1] if len(made) > 1 else None, stock.budget)
 
-    def _stock_table(self, stock: Stock, alive: Ints, tree: Ints) -> _core.StockTable:
+    def _stock_table(self, stock: Stock, alive: Ints, tree: Ints, dearest: float) -> _core.StockTable:
         kept = self.kept
         return _core.StockTable(
             kept.samples.ravel(), kept.first, kept.size, kept.trees,
             np.ascontiguousarray(stock.demand), stock.holding, stock.backorder, stock.lower, stock.upper,
-            alive, tree, self.question.settings.set_table, self.question.limits.remaining, kept.mass,
+            alive, tree, dearest, self.question.limits.remaining, kept.mass,
         )  # fmt: skip
 
     def stopped(self) -> Answer:
         """What is known where the time is up before the search begins."""
         distance = np.inf if self.known is None else self.question.space.distance(self.known)
         return Answer("time_limit", self.known, distance, 0.0, cell=self.known_cell)
+
+
+def _dearest(question: Question, kept: KeptGrid, stock: Stock) -> float:
+    """Return the most that a unit of the budget is taken to be worth: more than in the contexts that are looked at.
+
+    Whatever it is, prices up to it bound the cost of quantities that keep the budget; with this one they nearly always
+    bound it as well as can be.
+    """
+    if not np.isfinite(stock.budget):
+        return 0.0
+    located = locate(question, kept)
+    past = starts_of(question, kept, located)
+    cells = [located.start, *past[:: 1 + (len(past) - 1) // question.settings.budget_looks]]
+    worth = max(_unit_worth(stock, _weights(question, kept, one)) for one in cells)
+    return question.settings.budget_margin * worth
+
+
+def _unit_worth(stock: Stock, weights: Floats) -> float:
+    """Return what a further unit of the budget gains under these weights, at the quantities that use it up."""
+    some = np.flatnonzero(weights)
+    demand = np.clip(stock.demand[some].T, stock.lower[:, None], stock.upper[:, None])
+    order = np.argsort(demand, axis=1)
+    demand = np.take_along_axis(demand, order, axis=1)
+    mass = weights[some][order]
+    rates = (stock.holding + stock.backorder)[:, None]
+    gain = (stock.backorder[:, None] - rates * (np.cumsum(mass, axis=1) - mass)).ravel()
+    width = np.diff(demand, axis=1, prepend=stock.lower[:, None]).ravel()
+    best = np.argsort(-gain, kind="stable")
+    last = int(np.searchsorted(np.cumsum(width[best]), stock.budget - stock.lower.sum()))
+    return max(0.0, float(gain[best[last]])) if last < best.size else 0.0
 
 
 def list_criterion(
