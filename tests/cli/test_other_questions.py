@@ -6,8 +6,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 from tests.cli.support import refused, run
+
+import whence as wh
+from whence.project import Project
 
 QUESTION = ("-c", "2024-01-04", "-i", "context:2024-07-13")
 
@@ -51,6 +56,29 @@ def test_prices(bakery: Path, tmp_path: Path) -> None:
         (("--fix", "rent"), "'fixed' must name parameters among"),
     ]:
         assert said in refused(run("prices", bakery, *QUESTION, *option))
+
+
+def test_implied(bakery: Path, tmp_path: Path) -> None:
+    """Planners who plan as if every unit short cost twice as much are found out; a row that is wrong is named."""
+    project = Project.load(bakery)
+    policy, days = project.fitted(), project.X.head(20)
+    twice = wh.Newsvendor(policy.problem.holding, 2 * np.asarray(policy.problem.backorder), 560.0)
+    plans = wh.Policy(twice, policy.weights, schema=policy.schema).fit(project.X, project.Y).predict(days)
+    planned = tmp_path / "planned.csv"
+    made = pd.DataFrame(np.asarray(plans), index=days.index, columns=project.Y.columns)
+    pd.concat([days, made], axis=1).to_csv(planned, index=False)
+    asked = ("implied", bakery, planned, "--fix", "holding")
+    told = run(*asked, "--report", tmp_path / "implied.html")
+    assert told.exit_code == 0, told.output
+    assert "not 1.9 €" in told.stdout
+    assert "Proved: no other prices explain them better." in told.stdout
+    assert "backorder of rye bread" in (tmp_path / "implied.html").read_text("utf-8")
+    document = json.loads(run(*asked, "--json").stdout)
+    assert document["schema"] == "whence/implied/1"
+    verified(document, bakery, tmp_path)
+    for wrong, said in (("temperature\n1\n", "must have"), ("context,instead\n1,row:2\n2,any\n", "Row 2 of wrong.csv")):
+        (tmp_path / "wrong.csv").write_text(wrong, "utf-8")
+        assert said in refused(run("implied", bakery, tmp_path / "wrong.csv"))
 
 
 def test_rules(bakery: Path, tmp_path: Path) -> None:

@@ -1,8 +1,9 @@
-"""`whence prices` and `whence rules`: at which prices a plan would be right, and what the policy does in general."""
+"""`whence prices`, `implied` and `rules`: prices at which plans are right, and what the policy does in general."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -22,8 +23,20 @@ from whence.cli.options import (
 from whence.cli.other_questions import opened, tell
 from whence.cli.screen import FOUND, NONE, TIME_LIMIT, searching, waiting
 from whence.errors import InputError
+from whence.problems.plan_sets import PlanSet
 from whence.util.json import quoted
 from whence.util.text import number
+
+FixOption = Annotated[
+    list[str] | None, typer.Option("--fix", metavar="PRICE", help="A price that stays; may be repeated.")
+]
+BoundOption = Annotated[
+    list[str] | None,
+    typer.Option("--bound", metavar="PRICE=LOW:HIGH", help="Between what a price may lie; may be repeated."),
+]
+EachOption = Annotated[
+    bool, typer.Option("--each", help="A price for every product or edge by itself, not one factor for all.")
+]
 
 
 def prices(
@@ -36,21 +49,13 @@ def prices(
         str,
         typer.Option(metavar="absolute|relative", help="The best plan there, or as good as the decision."),
     ] = "absolute",
-    fix: Annotated[
-        list[str] | None,
-        typer.Option("--fix", metavar="PRICE", help="A price that stays; may be repeated."),
-    ] = None,
-    bound: Annotated[
-        list[str] | None,
-        typer.Option("--bound", metavar="PRICE=LOW:HIGH", help="Between what a price may lie; may be repeated."),
-    ] = None,
+    fix: FixOption = None,
+    bound: BoundOption = None,
     weight: Annotated[
         list[str] | None,
         typer.Option("--weight", metavar="PRICE=NUMBER", help="What a relative change counts; may be repeated."),
     ] = None,
-    each: Annotated[
-        bool, typer.Option("--each", help="A price for every product or edge by itself, not one factor for all.")
-    ] = False,
+    each: EachOption = False,
     time_limit: LimitOption = f"{SECONDS:g}",
     report: ReportOption = None,
     policy: PolicyOption = None,
@@ -80,6 +85,51 @@ def prices(
         )
     tell(ready, found, report, as_json)
     raise typer.Exit({"none": NONE, "time_limit": TIME_LIMIT}.get(found.status, FOUND))
+
+
+def implied(
+    project: ProjectArgument,
+    plans: Annotated[
+        Path,
+        typer.Argument(metavar="PLANS.csv", help="Past contexts and what was planned there, as for 'whence batch'."),
+    ],
+    fix: FixOption = None,
+    bound: BoundOption = None,
+    each: EachOption = False,
+    time_limit: LimitOption = f"{SECONDS:g}",
+    report: ReportOption = None,
+    policy: PolicyOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Implied: which prices planners seem to have in mind; those at which their past plans were least above the best.
+
+    PLANS.csv has a column for every feature, or a column 'context'; and a column 'instead', or one for every part of
+    the plan. Plans tell no more than ratios of prices: fix one of them with '--fix', or the mean factor is 1.
+
+    [bold]Examples[/bold]
+
+      whence implied whence.toml planned.csv --fix holding
+      whence implied whence.toml planned.csv --each --report implied.html
+    """
+    from whence.project.batches import read_questions
+
+    seconds = read_limit(time_limit)
+    ready = opened(project, policy, report)
+    with waiting("Looking for prices ..."):
+        rows = read_questions(ready, plans).rows
+        wrong = next((row for row in rows if row.error or isinstance(row.plan, PlanSet)), None)
+        if wrong is not None:
+            why = wrong.error or "A set of plans is no plan that somebody has made."
+            raise InputError(f"Row {wrong.row} of {plans.name} cannot be used: {why}")
+        found = ready.fitted().implied(
+            [row.context for row in rows],
+            [row.plan for row in rows],
+            fixed=fix or (),
+            bounds=_ends(bound or ()),
+            common=not each,
+            time_limit=seconds,
+        )
+    tell(ready, found, report, as_json)
 
 
 def rules(

@@ -51,6 +51,7 @@ COMMANDS = {
     "forecast": "other_questions",
     "compare": "other_questions",
     "prices": "price_questions",
+    "implied": "price_questions",
     "rules": "price_questions",
     "stability": "many_rows",
     "batch": "many_rows",
