@@ -25,6 +25,7 @@ from whence.util.aliases import Floats
 from whence.util.frames import TableKind, as_outcomes, as_pandas, as_table, check_order, in_kind, kind_of
 from whence.weights import ForestWeights, InputMap, Weights
 from whence.weights.base import SeenColumn
+from whence.weights.plausibility import Isolation, Nearby, usual_in
 
 __all__ = ["Decider", "Decision", "OutsideHistoryWarning", "outside", "tell_outside"]
 
@@ -300,6 +301,15 @@ class Decider(BaseEstimator):  # type: ignore[misc]
         if self._sees_units:
             return self.schema_.numbers_row(row, unknown)
         return self.schema_.coordinates_row(row, unknown)
+
+    def predictor_for(self, row: pd.Series) -> Weights:
+        """Return the weights, with splits on what a context lacks decided."""
+        lacking = np.isnan(self.inputs_of(row)) if self.schema_.takes_missing else ()
+        return self.weights_.lacking(frozenset(np.flatnonzero(lacking).tolist() if len(lacking) else ()))
+
+    def at_least_usual(self, share: float) -> Isolation | Nearby:
+        """Return the contexts that are at least as usual as this share of the history."""
+        return usual_in(self.weights_, self.schema_, self.X_).at_least(share)
 
     def _inputs(self, X: Any, unknown: Unknown = "error") -> Floats:
         if self._sees_levels:

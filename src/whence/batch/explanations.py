@@ -138,7 +138,7 @@ def _record(entry: Entry) -> dict[str, Any]:
     if isinstance(entry, WhenceError):
         return {**COLUMNS, "error": str(entry)}
     record = COLUMNS | {name: getattr(entry, name) for name in SAME}
-    changes = changes_shown(changes_of(entry), entry.kinds, entry.units, entry.room)
+    changes = changes_shown(changes_of(entry.changes), entry.kinds, entry.units, entry.room)
     record["changes"] = "; ".join(f"{one.feature}: {one.from_} -> {one.to}" for one in changes)
     record["decision"], record["alternative"] = entry.decision_text, entry.alternative_text
     for costs, when in ((entry.cost_before, ""), (entry.cost_after, "_after")):

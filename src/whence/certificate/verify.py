@@ -560,7 +560,7 @@ def _completed(
     except InternalError as error:
         faults.append(str(error))
         after = question.weights.at(policy.inputs_of(context))
-    changed = changes_between(policy, question, draft.initial, context)
+    changed = changes_between(policy.schema_, question.space, draft.initial, context)
     risk = question.claim.risk
     return structs.replace(
         draft,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import replace
 from itertools import combinations
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,7 @@ from msgspec import structs
 from whence.claims.plans import PlanBeats, PlanIsBest
 from whence.claims.sets import APART, Others, Plans, about_set, rivals_there, worst_rival
 from whence.errors import InputError, SolverError, WhenceError
-from whence.explain.ask import Request
+from whence.explain.ask import Request, SearchRequest
 from whence.explain.provenance import in_order, sample_costs, share_below
 from whence.explain.recheck import context_found
 from whence.features import Schema
@@ -29,17 +29,14 @@ from whence.util.aliases import Floats
 from whence.util.frames import as_pandas
 from whence.util.json import to_plain
 from whence.util.linear_program import check_time
-from whence.weights.base import Weights
-from whence.weights.plausibility import Isolation, Nearby, usual_in
+from whence.weights.plausibility import Isolation, Nearby
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-    from whence.explain.ask import Request
     from whence.explain.explanation import Explanation
     from whence.policy import Policy
 
 __all__ = [
+    "Subject",
     "any_plan",
     "asked_set",
     "best_plan",
@@ -58,9 +55,23 @@ __all__ = [
     "space_of",
     "taking_over",
     "values_of",
-    "weights_for",
     "with_margin",
 ]
+
+
+class Subject(Protocol):
+    """What is asked: a fitted policy, or a fitted model itself."""
+
+    schema_: Schema
+    X_: pd.DataFrame
+
+    def predictor_for(self, row: pd.Series) -> Any:
+        """Return what engines see of it where a context lacks what this one lacks."""
+        ...
+
+    def at_least_usual(self, share: float) -> Isolation | Nearby:
+        """Return the contexts that are at least as usual as this share of the history."""
+        ...
 
 
 def question_of(
@@ -108,7 +119,7 @@ def question_of(
     )
     return Question(
         space=space_of(policy, request, initial),
-        weights=weights_for(policy, initial),
+        weights=policy.predictor_for(initial),
         inputs=policy.input_map_,
         claim=claim,
         limits=limits,
@@ -140,30 +151,31 @@ def settings_of(request: Request) -> SearchSettings:
     return SearchSettings(float(request.separation), threads, dict(request.options))
 
 
-def space_of(policy: Policy, request: Request, initial: pd.Series) -> Space:
+def space_of(subject: Subject, request: SearchRequest, initial: pd.Series) -> Space:
     """Where the request allows contexts to lie, apart from how many features may change."""
-    space = request.space(policy.schema_, policy.X_, initial)
-    return replace(space, plausibility=_plausibility(policy, request, initial))
+    space = request.space(subject.schema_, subject.X_, initial)
+    return space if request.plausible is None else replace(space, plausibility=_usual(subject, request, initial))
 
 
-def few_of(policy: Policy, request: Request, question: Question, barred: Sequence[Collection[str]]) -> Few | None:
+def few_of(schema: Schema, request: SearchRequest, space: Space, barred: Sequence[Collection[str]] = ()) -> Few | None:
     """Return how many features may change, and which never together; None where that rules out nothing."""
-    feature = question.space.feature
-    number = dict(zip(policy.schema_.feature_of_coordinate(), feature.tolist(), strict=True))
+    if request.max_changes is None and not barred:
+        return None
+    number = dict(zip(schema.feature_of_coordinate(), space.feature.tolist(), strict=True))
     most = len(number) if request.max_changes is None else min(int(request.max_changes), len(number))
     sets = tuple(tuple(sorted(number[name] for name in one)) for one in barred)
     return Few(most, sets) if most < len(number) or sets else None
 
 
-def _plausibility(policy: Policy, request: Request, initial: pd.Series) -> Isolation | Nearby | None:
+def _usual(subject: Subject, request: SearchRequest, initial: pd.Series) -> Isolation | Nearby:
     """Return which contexts are usual enough for the request."""
-    share, schema = request.plausible, policy.schema_
-    if share is not None and (schema.lacks(policy.X_) or schema.lacks(initial.to_frame().T)):
+    assert request.plausible is not None
+    if subject.schema_.lacks(subject.X_) or subject.schema_.lacks(initial.to_frame().T):
         raise InputError(
             "'plausible' needs a context and a history without missing numbers. Got some that are.",
             parameter="plausible",
         )
-    return None if share is None else usual_in(policy.weights_, policy.schema_, policy.X_).at_least(float(share))
+    return subject.at_least_usual(float(request.plausible))
 
 
 def values_of(risk: Risk, *costs: Floats) -> list[Floats]:
@@ -458,17 +470,6 @@ def _state(problem: DecisionProblem) -> Any:
 MOST = 6
 
 
-def weights_for(policy: Policy, initial: pd.Series, filled: Collection[str] = ()) -> Weights:
-    """Return the policy's weights with splits on what the context lacks decided, apart from what is `filled` in."""
-    schema = policy.schema_
-    if not schema.takes_missing:
-        return policy.weights_.lacking(frozenset())
-    row = initial.copy()
-    for name in filled:
-        row[name] = schema.training_range(name)[0]
-    return policy.weights_.lacking(frozenset(np.flatnonzero(np.isnan(policy.inputs_of(row))).tolist()))
-
-
 def sets_to_fill(schema: Schema, initial: pd.Series, fill: Collection[str], fixed: Collection[str]) -> list[list[str]]:
     """Return every set of missing numbers that may be filled in, from none at all to all of them."""
     names = schema.fillable(initial, fill, fixed) if len(fill) else []
@@ -480,29 +481,37 @@ def sets_to_fill(schema: Schema, initial: pd.Series, fill: Collection[str], fixe
 
 
 def filled_question(
-    policy: Policy, request: Request, initial: pd.Series, question: Question, filled: Collection[str], restricted: bool
+    subject: Subject,
+    request: SearchRequest,
+    initial: pd.Series,
+    question: Question,
+    filled: Collection[str],
+    restricted: bool,
 ) -> Question:
     """Return the question where some missing numbers are filled in, each of which counts as a change."""
     if not filled:
         return question
-    space = request.space(policy.schema_, policy.X_, initial, restricted, filled)
+    space = request.space(subject.schema_, subject.X_, initial, restricted, filled)
     few = question.space.few
     if few is not None:
-        few = few.filling(_numbers(policy, question, filled)) or few
+        few = few.filling(_numbers(subject.schema_, question, filled)) or few
     # What an engine keeps of one question is of no use to another.
     space = replace(space, few=few, plausibility=question.space.plausibility)
-    return replace(question, space=space, weights=weights_for(policy, initial, filled), memo={})
+    row = initial.copy()
+    for name in filled:
+        row[name] = subject.schema_.training_range(name)[0]
+    return replace(question, space=space, weights=subject.predictor_for(row), memo={})
 
 
-def _numbers(policy: Policy, question: Question, names: Collection[str]) -> set[int]:
+def _numbers(schema: Schema, question: Question, names: Collection[str]) -> set[int]:
     """Return the numbers of these features in the question's space."""
-    owners = zip(policy.schema_.feature_of_coordinate(), question.space.feature.tolist(), strict=True)
+    owners = zip(schema.feature_of_coordinate(), question.space.feature.tolist(), strict=True)
     return {number for name, number in owners if name in names}
 
 
 def nearest_filled(
-    policy: Policy,
-    request: Request,
+    subject: Subject,
+    request: SearchRequest,
     initial: pd.Series,
     question: Question,
     search: Callable[[Question], Answer],
@@ -510,14 +519,14 @@ def nearest_filled(
 ) -> tuple[Question, Answer]:
     """Return the nearest answer, whatever is filled in for it, and the question that it answers."""
     fixed = request.fixed if restricted else ()
-    sets = sets_to_fill(policy.schema_, initial, request.fill, fixed)
+    sets = sets_to_fill(subject.schema_, initial, request.fill, fixed)
     if len(sets) == 1:
         return question, search(question)
 
     def asked() -> Iterator[Question]:
         for filled in sets:
             few = question.space.few
-            if few is None or few.filling(_numbers(policy, question, filled)) is not None:
-                yield filled_question(policy, request, initial, question, filled, restricted)
+            if few is None or few.filling(_numbers(subject.schema_, question, filled)) is not None:
+                yield filled_question(subject, request, initial, question, filled, restricted)
 
     return nearest_at_fees(asked(), search)

@@ -11,7 +11,7 @@ import pandas as pd
 from whence.claims.forecast_costs import BandPricing, CurvePricing, LinearPricing, Pricing, Shortfall
 from whence.claims.forecasts import OrderBeats, OrderIsBest
 from whence.errors import InputError
-from whence.explain.build_question import settings_of, space_of, weights_for
+from whence.explain.build_question import settings_of, space_of
 from whence.explain.provenance import sample_costs
 from whence.problems import Newsvendor
 from whence.problems.base import DecisionProblem, Stock
@@ -100,7 +100,6 @@ def forecast_question(policy: Policy, request: Request, initial: pd.Series, limi
         rival = best(forecast)
         return rival if pricing.of(alternative, forecast) - pricing.of(rival, forecast) > tau else None
 
-    view = weights_for(policy, initial)
     about: dict[str, Any] = {
         "alternative": alternative,
         "decision": pricing.figures(plan),
@@ -115,7 +114,7 @@ def forecast_question(policy: Policy, request: Request, initial: pd.Series, limi
     claim = OrderIsBest(**about, better=better, best=best) if request.kind == "absolute" else OrderBeats(**about)
     question = Question(
         space=space_of(policy, request, initial),
-        weights=view,
+        weights=policy.predictor_for(initial),
         inputs=policy.input_map_,
         claim=claim,
         limits=limits,

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
 from msgspec import structs
 
 from whence.errors import InternalError
-from whence.explain.ask import Request
+from whence.explain.ask import Request, SearchRequest
 from whence.explain.build_question import (
+    Subject,
     asked_set,
     best_plan,
     check_feasible,
@@ -25,7 +27,6 @@ from whence.explain.build_question import (
     said_of,
     taking_over,
     values_of,
-    weights_for,
     with_margin,
 )  # fmt: skip
 from whence.explain.explanation import ChangedFeature, Costs, Explanation
@@ -34,6 +35,8 @@ from whence.explain.provenance import Source, sample_costs
 from whence.explain.recheck import confirmed
 from whence.explain.reliable import calibrated, explained_truly
 from whence.explain.robust import Refitted, explained_reliably
+from whence.features import Schema
+from whence.features.space import Space
 from whence.problems.base import cost_unit_of
 from whence.question import Answer, Limits, Question
 from whence.util.aliases import Floats
@@ -44,7 +47,7 @@ if TYPE_CHECKING:
     from whence.policy import Policy
     from whence.problems.plan_sets import PlanSet
 
-__all__ = ["changes_between", "explain", "rounding_limits", "with_changes"]
+__all__ = ["Inquiry", "changes_between", "explain", "rounding_limits", "values_inside", "with_changes"]
 
 #: How many times as many boxes a search in a simulated world may open that has found nothing yet.
 LONGER = 16
@@ -130,14 +133,77 @@ class _Compared(NamedTuple):
     costs: dict[str, Floats]
 
 
+#: What is found: an Explanation, or a Crossing.
+R = TypeVar("R", bound=Any)
+
+
 @dataclass
-class _Inquiry:
-    """One question that is asked once, or once for every rung of the ladder of confidence.
+class Inquiry(ABC, Generic[R]):
+    """One question about a policy, or about a model: its claim, where it may hold, and what is known of the answer.
 
     Attributes
     ----------
-    draft : Explanation
+    subject : Subject
+        What is asked.
+    search : callable
+        What answers.
+    draft : Explanation or Crossing
         All that is known before the answer.
+    """
+
+    subject: Subject
+    request: SearchRequest
+    question: Question
+    search: Callable[[Question], Answer]
+    draft: R
+
+    @abstractmethod
+    def known(self, question: Question) -> Answer | None:
+        """Return the answer where it needs no search."""
+
+    @abstractmethod
+    def completed(self, question: Question, answer: Answer, draft: R) -> R:
+        """Return a draft with an answer, confirmed by the fitted estimator, and with what changes."""
+
+    def answered(self, question: Question, restricted: bool = True) -> tuple[Question, Answer]:
+        """Return the nearest answer, and the question that it answers: some missing numbers may be filled in."""
+        answer = self.known(question)
+        if answer is not None:
+            return question, answer
+        return nearest_filled(self.subject, self.request, self.draft.initial, question, self.search, restricted)
+
+    def without_restrictions(self, question: Question, found: R, draft: R) -> R:
+        """Return what was found; where restrictions may be what rules out any, with what would do without them."""
+        schema, request, limits = self.subject.schema_, self.request, question.limits
+        free = request.space(schema, self.subject.X_, found.initial, restricted=False)
+        left = limits.remaining
+        if free.same_as(question.space) or left <= 0:
+            return found
+        wider = replace(
+            question.in_space(free),
+            weights=self.subject.predictor_for(found.initial),
+            limits=Limits(
+                None if np.isinf(left) else left,
+                limits.node_limit,
+                limits.on_progress,
+                limits.memory_limit,
+                reserve=limits.reserve,
+            ),
+        )
+        inner = self.completed(*self.answered(wider, restricted=False), draft)
+        blocking = []
+        if inner.context is not None:
+            point = schema.encode_row(inner.context)
+            blocking = schema.restrictions_in_the_way(found.initial, point, request.fixed, request.bounds)
+        return structs.replace(found, unrestricted=inner, blocking=blocking)
+
+
+@dataclass
+class _Inquiry(Inquiry[Explanation]):
+    """A question about plans that is asked once, or once for every rung of the ladder of confidence.
+
+    Attributes
+    ----------
     here : ndarray
         What the claim is judged by in the initial context: the weights, or the forecast.
     decided : float
@@ -146,43 +212,51 @@ class _Inquiry:
         Whether to try what would do without restrictions.
     """
 
-    policy: Policy
+    subject: Policy
     request: Request
-    question: Question
-    search: Callable[[Question], Answer]
-    draft: Explanation
     here: Floats
     decided: float
     relax: bool
     pending: dict[float, tuple[Question, Answer]] = field(default_factory=dict)
 
+    def known(self, question: Question) -> Answer | None:
+        """Return the answer where it needs no search, and refuse a context to start from that has no sure weights."""
+        answer = _without_search(question, self.here, self.draft.cost_before, self.decided)
+        if answer is None:
+            names = self.subject.schema_.feature_of_coordinate()
+            self.subject.weights_.check_start(question.space.start, question.settings.separation, names)
+        return answer
+
+    def completed(self, question: Question, answer: Answer, draft: Explanation) -> Explanation:
+        """Return a draft with the confirmed answer, and with what changes."""
+        found = with_changes(self.subject, question, answer, _found(self.subject, question, answer, draft))
+        _check_accepted(self.subject, self.request, question, found)
+        return found
+
     def found(self, confidence: float) -> Explanation:
         """Return the confirmed answer by so many standard errors."""
-        policy, request, asked = self.policy, self.request, self.question
+        asked = self.question
         if confidence:
             asked = replace(asked, claim=asked.claim.with_confidence(confidence))
-            request.answerer.check(asked)
-        answer = _without_search(asked, self.here, self.draft.cost_before, self.decided)
-        if answer is None:
-            names = policy.schema_.feature_of_coordinate()
-            policy.weights_.check_start(asked.space.start, asked.settings.separation, names)
-            asked, answer = nearest_filled(policy, request, self.draft.initial, asked, self.search)
+            self.request.answerer.check(asked)
+        asked, answer = self.answered(asked)
         same = asked is self.question
         own = self.draft if same else structs.replace(self.draft, confidence=confidence, question=asked)
-        explanation = _found(policy, asked, answer, own)
+        explanation = _found(self.subject, asked, answer, own)
         if explanation.status == "optimal" and explanation.distance == 0.0:
             explanation = structs.replace(explanation, status="already")
-        _check_accepted(policy, request, asked, explanation)
+        _check_accepted(self.subject, self.request, asked, explanation)
         self.pending[confidence] = asked, answer
         return explanation
 
     def finished(self, explanation: Explanation) -> Explanation:
         """Return what was found with all that is shown of it, which only the one that is chosen needs."""
         asked, answer = self.pending[explanation.confidence]
-        explanation = with_changes(self.policy, asked, answer, explanation)
-        if answer.status == "none" and self.relax:
-            explanation = _without_restrictions(self.policy, self.request, asked, self.search, explanation)
-        return explanation
+        explanation = with_changes(self.subject, asked, answer, explanation)
+        if answer.status != "none" or not self.relax or explanation.note:
+            return explanation
+        draft = structs.replace(explanation, asked={}, restricted=self.request.relates)
+        return self.without_restrictions(asked, explanation, draft)
 
 
 def _checked(policy: Policy, request: Request) -> tuple[Request, PlanSet | None]:
@@ -212,7 +286,7 @@ def _question(
         question = question_of(policy, request, initial, limits, compared.costs)
     if compared.plans is not None:
         question = question_about(question, policy, request, compared.plans)
-    few = few_of(policy, request, question, barred)
+    few = few_of(policy.schema_, request, question.space, barred)
     return question if few is None else replace(question, space=replace(question.space, few=few))
 
 
@@ -420,43 +494,11 @@ def _found(policy: Policy, question: Question, answer: Answer, draft: Explanatio
     )
 
 
-def _without_restrictions(
-    policy: Policy,
-    request: Request,
-    question: Question,
-    search: Callable[[Question], Answer],
-    explanation: Explanation,
-) -> Explanation:
-    """Where restrictions may be what rules out an explanation: solve once more without them and say so."""
-    schema = policy.schema_
-    free = request.space(schema, policy.X_, explanation.initial, restricted=False)
-    if free.same_as(question.space) or explanation.note or question.limits.remaining <= 0:
-        return explanation
-    left = question.limits.remaining
-    limits = Limits(None if np.isinf(left) else left, request.node_limit, request.on_progress, request.memory_limit)
-    limits.reserve = question.limits.reserve
-    wider = question.in_space(free)
-    wider = replace(wider, weights=weights_for(policy, explanation.initial), limits=limits)
-    wider, answer = nearest_filled(policy, request, explanation.initial, wider, search, restricted=False)
-    relaxed = _found(policy, wider, answer, structs.replace(explanation, status="none", note=""))
-    relaxed = with_changes(policy, wider, answer, relaxed)
-    _check_accepted(policy, request, wider, relaxed)
-    blocking = (
-        []
-        if relaxed.context is None
-        else schema.restrictions_in_the_way(
-            explanation.initial, schema.encode_row(relaxed.context), request.fixed, request.bounds
-        )
-    )
-    relaxed = structs.replace(relaxed, asked={}, restricted=request.relates)
-    return structs.replace(explanation, unrestricted=relaxed, blocking=blocking)
-
-
 def with_changes(policy: Policy, question: Question, answer: Answer, found: Explanation) -> Explanation:
     """Return what was found, with what changes and between which values it may be rounded."""
     if found.context is None or answer.status == "already":
         return found
-    changed = changes_between(policy, question, found.initial, found.context)
+    changed = changes_between(policy.schema_, question.space, found.initial, found.context)
     room = rounding_limits(policy, question, answer, found.context, changed)
     return structs.replace(found, changed=changed, room=room)
 
@@ -465,31 +507,36 @@ def rounding_limits(
     policy: Policy, question: Question, answer: Answer, context: pd.Series, changed: Sequence[ChangedFeature]
 ) -> dict[str, tuple[float, float]]:
     """Return between which values every continuous feature that changes may be rounded: the weights stay the same."""
-    schema, space, among = policy.schema_, question.space, {name for name, *_ in changed}
+    schema, space = policy.schema_, question.space
     box = answer.cell
     if box is None:
         free = np.array([levels is None for levels in space.levels])
         point, row = schema.encode_row(context), policy.inputs_of(context)
         box = question.weights.rounding_box(space.start, point, row, question.inputs, free)
-        if box is not None and isinstance(question.space.plausibility, Nearby):
-            box = question.space.plausibility.kept(point, box)
-    if box is None:
-        return {}
+        if box is not None and isinstance(space.plausibility, Nearby):
+            box = space.plausibility.kept(point, box)
+    return {} if box is None else values_inside(schema, space, box, changed)
+
+
+def values_inside(
+    schema: Schema, space: Space, box: tuple[Floats, Floats], changed: Sequence[ChangedFeature]
+) -> dict[str, tuple[float, float]]:
+    """Return between which values in a box every continuous feature that changes lies, in the user's units."""
     offset, scale = schema.affine()
-    low = offset + scale * np.maximum(box[0], space.lower)
-    high = offset + scale * np.minimum(box[1], space.upper)
     # What is typed in again goes through the scaling once more: keep clear of its last digits.
-    margin = 1e-9 * np.maximum(scale, np.abs(offset))
+    clear = 1e-9 * np.maximum(scale, np.abs(offset))
+    low = offset + scale * np.maximum(box[0], space.lower) + clear
+    high = offset + scale * np.minimum(box[1], space.upper) - clear
+    among = {name for name, *_ in changed}
     return {
-        name: (float(low[j] + margin[j]), float(high[j] - margin[j]))
+        name: (float(low[j]), float(high[j]))
         for j, name in enumerate(schema.feature_of_coordinate())
-        if name in among and space.levels[j] is None and low[j] + margin[j] < high[j] - margin[j]
+        if name in among and space.levels[j] is None and low[j] < high[j]
     }
 
 
-def changes_between(policy: Policy, question: Question, initial: pd.Series, context: pd.Series) -> list[ChangedFeature]:
+def changes_between(schema: Schema, space: Space, initial: pd.Series, context: pd.Series) -> list[ChangedFeature]:
     """Return the features that differ, their values in both contexts, and the distance of each."""
-    schema = policy.schema_
-    distances = schema.by_feature(question.space.moved(schema.encode_row(context)))
+    distances = schema.by_feature(space.moved(schema.encode_row(context)))
     before, after = (schema.feature_values(row, distances) for row in (initial, context))
     return [(name, before[name], after[name], distance) for name, distance in distances.items()]

@@ -11,11 +11,11 @@ import pandas as pd
 from whence.claims.sets import rivals_there
 from whence.errors import InternalError
 from whence.features import Schema
-from whence.features.space import Refusal
+from whence.features.space import Refusal, Space
 from whence.question import Answer, Question
 from whence.util.aliases import Floats
 
-__all__ = ["Confirmed", "confirmed", "context_found"]
+__all__ = ["Confirmed", "confirmed", "context_found", "distance_of"]
 
 
 #: Coordinates may differ by this much between an engine and the context it leads to (by this share where they are
@@ -25,7 +25,7 @@ COORDINATE_SLACK, DISTANCE_SLACK = 1e-7, 1e-6
 COST_SLACK = 1e-9
 #: What is wrong with a context that is not allowed.
 REFUSED: dict[Refusal, str] = {
-    "outside": "The {} explanation lies outside the allowed contexts",
+    "outside": "The context found lies outside the allowed contexts",
     "less usual": "The context found is less usual than was asked for",
     "more changes": "More features change than was asked for",
 }
@@ -50,16 +50,8 @@ def confirmed(question: Question, answer: Answer, schema: Schema, initial: pd.Se
     inputs_of : callable
         From a context in the user's units to the row that the weights' estimator sees.
     """
-    space = question.space
     context = context_found(question, answer, schema, initial)
-    point = schema.encode_row(context)
-    size = max(1.0, float(np.abs(space.start).max()))
-    wrong = space.refusal(point, slack=COORDINATE_SLACK * size)
-    if wrong is not None:
-        raise InternalError(f"{REFUSED[wrong].format(question.claim.kind)}: {context.to_dict()}.")
-    distance = space.distance(point)
-    if abs(distance - answer.distance) > DISTANCE_SLACK * size * max(1.0, float(space.weight.max())):
-        raise InternalError(f"The explanation lies at distance {distance:.9g}, not at {answer.distance:.9g} as found.")
+    distance = distance_of(question.space, answer, schema.encode_row(context), context)
     row = inputs_of(context)
     weights = question.weights.confirmed(row, question.settings.separation)
     slack = COST_SLACK * max(1e-300, question.claim.size)
@@ -82,6 +74,20 @@ def confirmed(question: Question, answer: Answer, schema: Schema, initial: pd.Se
         if regret > question.claim.tau + slack:
             raise InternalError(f"The alternative is {regret:.6g} from optimal in the context found.")
     return Confirmed(context, weights, distance, cost, allowed)
+
+
+def distance_of(
+    space: Space, answer: Answer, point: Floats, context: pd.Series, slack: float = COORDINATE_SLACK
+) -> float:
+    """Return how far a context lies, which must be allowed and as far away as was found."""
+    size = max(1.0, float(np.abs(space.start).max()))
+    wrong = space.refusal(point, slack=slack * size)
+    if wrong is not None:
+        raise InternalError(f"{REFUSED[wrong]}: {context.to_dict()}.")
+    distance = space.distance(point)
+    if abs(distance - answer.distance) > DISTANCE_SLACK * size * max(1.0, float(space.weight.max())):
+        raise InternalError(f"The explanation lies at distance {distance:.9g}, not at {answer.distance:.9g} as found.")
+    return distance
 
 
 def context_found(question: Question, answer: Answer, schema: Schema, initial: pd.Series) -> pd.Series:

@@ -17,7 +17,7 @@ from whence.models import FittedTrees, read
 from whence.models.base import Link
 from whence.models.lines import FittedLine, PipedTrees
 from whence.models.tree_arrays import Layout, check_names, check_width
-from whence.question import Answer, Progress, Question
+from whence.question import Progress
 from whence.util.aliases import Floats
 from whence.util.frames import as_pandas, as_table
 from whence.util.json import finite, to_plain
@@ -69,8 +69,9 @@ class Ensemble:
     """
 
     schema_: Schema
+    X_: pd.DataFrame
     input_map_: InputMap
-    _asked: AskedForecast
+    asked: AskedForecast
     _what: str = ""
     _usual: Usual | None = None
 
@@ -138,17 +139,17 @@ class Ensemble:
             )
         made, k = cls.__new__(cls), names.index(outcome)
         made.schema, made.unit, made.label, made._what = policy.schema, unit, None, f"the forecast of {outcome}"
-        made.input_map_, made.schema_, made._history = policy.input_map_, policy.schema_, policy.X_
+        made.input_map_, made.schema_, made.X_ = policy.input_map_, policy.schema_, policy.X_
         own = weights.forecaster_
         if isinstance(own, TreeForecaster):
             m, forecast, made.label = own.forecasts[k]
             made.model, made._read = weights.models_[m], own.read[m]
-            made._asked = AskedTrees(own.read[m], forecast, made.label, own.layout, policy.schema_, own.inputs)
+            made.asked = AskedTrees(own.read[m], forecast, made.label, own.layout, policy.schema_, own.inputs)
             return made
         assert isinstance(own, LinearForecaster)
         source = LineOfPolicy(own, k, policy.schema_)
         made.model = weights.models_[min(k, len(weights.models_) - 1)]
-        made._asked = AskedLine(source, source.line(), None, policy.schema_, policy.X_)
+        made.asked = AskedLine(source, source.line(), None, policy.schema_, policy.X_)
         return made
 
     def fit(self, X: Any) -> Self:
@@ -175,19 +176,19 @@ class Ensemble:
             names = schema.feature_of_coordinate()
             cuts = {name: asked.thresholds(names.index(name)) for name in schema.stepped()}
             asked.schema = schema = schema.cut_at(cuts, True, found.single)
-            self._asked = asked
+            self.asked = asked
         else:
             check_width(found, len(columns))
-            self._asked = AskedLine(found, found.read(table, columns, inputs, self.label), self.label, schema, table)
+            self.asked = AskedLine(found, found.read(table, columns, inputs, self.label), self.label, schema, table)
         offset, scale = schema.affine()
         self.input_map_ = InputMap(np.arange(offset.size), scale, offset)
-        self.schema_, self._history, self._usual = schema, table, None
+        self.schema_, self.X_, self._usual = schema, table, None
         return self
 
     def predict(self, X: Any) -> Floats:
         """Return the model's own forecast, or the score of `label`, for every row of `X`."""
         self._check_fitted()
-        return self._asked.predicted(as_table(as_pandas(X), "X", list(self.history.columns), missing=True))
+        return self.asked.predicted(as_table(as_pandas(X), "X", list(self.X_.columns), missing=True))
 
     def explain(
         self,
@@ -275,12 +276,7 @@ class Ensemble:
     @property
     def link(self) -> Link:
         """What the model makes of the sum over its trees, or of its line: itself, its exponential, or a probability."""
-        return self._asked.link
-
-    @property
-    def engine(self) -> str:
-        """What searches."""
-        return self._asked.engine
+        return self.asked.link
 
     def about(self) -> tuple[str, str, str]:
         """Return what is forecast, its unit, and the kind of the model."""
@@ -295,49 +291,20 @@ class Ensemble:
         else:
             second = isinstance(found, FittedTrees) and found.has_second_class
             what = "the probability" if self.link == "logit" or second else "the forecast"
-        return what, self.unit, self._asked.kind
+        return what, self.unit, self.asked.kind
 
-    def summed(self, context: pd.Series) -> Sums:
+    def predictor_for(self, row: pd.Series) -> Sums:
         """Return what is searched, where a context lacks what this one lacks."""
-        return self._asked.view(context)
-
-    def answer(self, question: Question) -> Answer:
-        """Return the nearest context in which the sum, or the line, lies between two numbers."""
-        return self._asked.answer(question)
-
-    def seen(self, context: pd.Series) -> Floats:
-        """Return one context as it is searched."""
-        return self._asked.seen(context)
-
-    def forecast_of(self, context: pd.Series) -> float:
-        """Return the model's own forecast in one context."""
-        return self._asked.forecast_of(context)
-
-    def precision(self) -> float:
-        """Return by how much the model's own sum may be off by its rounding."""
-        return self._asked.precision()
-
-    def least_tolerance(self) -> float:
-        """Return by how much a sum may always miss what it is asked to be."""
-        return self._asked.least_tolerance()
-
-    def size(self) -> float:
-        """Return the largest sum in the history."""
-        return self._asked.size()
+        return self.asked.view(row)
 
     def past_range(self) -> tuple[float, float]:
         """Return the smallest and the largest forecast of the history."""
-        return self._asked.range()
+        return self.asked.range()
 
-    @property
-    def history(self) -> pd.DataFrame:
-        """The past contexts."""
-        return self._history
-
-    def usual(self, share: float) -> Isolation:
+    def at_least_usual(self, share: float) -> Isolation:
         """Return the contexts that are at least as usual as this share of the history."""
         if self._usual is None:
-            self._usual = Usual(self.schema_.encode(self._history))
+            self._usual = Usual(self.schema_.encode(self.X_))
         return self._usual.at_least(share)
 
     def _check_fitted(self) -> None:

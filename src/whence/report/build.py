@@ -61,7 +61,7 @@ def report_of(explanation: Explanation) -> Report:
         text="",
         initial=_values(explanation.initial),
         context=None if explanation.context is None else _values(explanation.context),
-        changes=changes_of(explanation),
+        changes=changes_of(explanation.changes),
         distance=to_plain(float(explanation.distance)),
         bound=to_plain(float(explanation.bound)),
         cost_before=_costs(explanation.cost_before),
@@ -116,11 +116,11 @@ def question_digest(document: Any) -> str:
     return digest({"context": document["initial"], "plans": plans, "risk": document["risk"], "asked": asked})
 
 
-def changes_of(explanation: Explanation) -> list[Change]:
-    """Return the features that change."""
+def changes_of(changes: pd.DataFrame) -> list[Change]:
+    """Return the features that change, as a document holds them."""
     return [
         Change(feature=str(feature), from_=scalar(was), to=scalar(to), distance=float(distance))
-        for feature, was, to, distance in explanation.changes.itertuples(index=False)
+        for feature, was, to, distance in changes.itertuples(index=False)
     ]
 
 

@@ -36,6 +36,7 @@ __all__ = [
     "RegionEntry",
     "RelianceEntry",
     "Report",
+    "Searched",
     "Shown",
     "ShownChange",
     "ShownHeld",
@@ -384,8 +385,8 @@ class Fingerprints(Struct, frozen=True, kw_only=True, omit_defaults=True):
     document: Annotated[str, about("The document itself, without this entry.")] = ""
 
 
-class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What an explanation and its document have in common: what was asked for, and how the search for it ended."""
+class Searched(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How the search for a nearest context ended: the same for plans and for forecasts."""
 
     status: Annotated[
         Status,
@@ -394,10 +395,17 @@ class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):
             "is none; 'time_limit', 'interrupted': the best found, if any."
         ),
     ]
-    kind: Annotated[Kind, about("Better than the decision, or than every plan.")]
     engine: Annotated[str, about("What found the answer.")]
     seconds: Annotated[Amount, about("How long it took.")]
     nodes: Annotated[Count, about("Boxes or solver nodes searched.")]
+    tolerance: Annotated[Amount, about("Costs that differ by no more than this count as equal.")]
+    blocking: Annotated[list[str], about("Features whose restrictions rule out every explanation.")]
+
+
+class Finding(Searched, frozen=True, kw_only=True, omit_defaults=True):
+    """What an explanation and its document have in common: what was asked for, and how the search for it ended."""
+
+    kind: Annotated[Kind, about("Better than the decision, or than every plan.")]
     cuts: Annotated[Count, about("Rival plans met, for absolute explanations.")]
     within: Annotated[Amount, about("The share of the best plan's cost by which the alternative may cost more.")] = (
         NOT_ASKED
@@ -408,10 +416,8 @@ class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):
     confidence: Annotated[Amount, about("Standard errors over the trees by which to be better.")] = NOT_ASKED
     plausible: Annotated[Amount | None, about("Share of the history that it must be at least as usual as.")] = None
     max_changes: Annotated[Count | None, about("How many features may change at most, where that was limited.")] = None
-    tolerance: Annotated[Amount, about("Costs that differ by no more than this count as equal.")]
     separation: Annotated[Amount | None, about("Least gap between the last neighbour's distance and the next.")]
     note: Annotated[str, about("Why there is none, or that the memory ended the search, where it is known.")]
-    blocking: Annotated[list[str], about("Features whose restrictions rule out every explanation.")]
     among: Annotated[str, about("Of a question about a set of plans: what one of them is called.")] = ""
     restricted: Annotated[bool, about("Whether contexts within the range of the history were ruled out.")] = False
 

@@ -6,19 +6,28 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
-from msgspec import Meta, Struct
+from msgspec import Meta
 
-from whence.report.document import Amount, Change, Count, Distance, Number, Scalar, ShownChange
+from whence.report.build import changes_of
+from whence.report.document import Change, Distance, Number, Scalar, Searched, ShownChange
 from whence.report.html import fragment_of, page_of
 from whence.report.numbers import at_least, duration, plain, with_unit
 from whence.report.words import changes_shown
-from whence.util.json import to_plain
 from whence.util.text import listed
 
 if TYPE_CHECKING:
     from whence.forecasts.crossing import Crossing
 
-__all__ = ["CrossingDocument", "asked", "certificate", "fragment", "page", "sentences", "shown_changes"]
+__all__ = [
+    "CrossingDocument",
+    "CrossingFinding",
+    "asked",
+    "certificate",
+    "fragment",
+    "page",
+    "sentences",
+    "shown_changes",
+]
 
 
 #: Up to this many changes are told in one sentence, more of them one per line.
@@ -27,11 +36,7 @@ IN_A_SENTENCE = 3
 
 def shown_changes(why: Crossing) -> list[ShownChange]:
     """Return every feature that changes, as it is written."""
-    rows = [
-        Change(feature=str(name), from_=to_plain(before), to=to_plain(after), distance=float(distance))
-        for name, before, after, distance in why.changes.itertuples(index=False)
-    ]
-    return changes_shown(rows, why.kinds, why.units, why.room)
+    return changes_shown(changes_of(why.changes), why.kinds, why.units, why.room)
 
 
 def asked(why: Crossing) -> str:
@@ -152,30 +157,29 @@ def _content(why: Crossing, title: str, question: str = "") -> dict[str, Any]:
 Limit = Number | Literal["Infinity", "-Infinity"]
 
 
-class CrossingDocument(Struct, frozen=True, kw_only=True):
+class CrossingFinding(Searched, frozen=True, kw_only=True):
+    """What an answer about a forecast and its document have in common."""
+
+    forecast_before: Number
+    forecast_after: Number | None
+    what: str
+    unit: str
+    model: str
+    kinds: dict[str, str]
+    units: dict[str, str]
+
+
+class CrossingDocument(CrossingFinding, frozen=True, kw_only=True):
     """The nearest context in which a forecast crosses a value."""
 
     schema: Literal["whence/forecast/1"]
-    status: Literal["optimal", "already", "none", "time_limit", "interrupted"]
     initial: dict[str, Scalar]
     context: dict[str, Scalar] | None
     changes: list[Change]
     distance: Distance
     bound: Distance
     between: Annotated[list[Limit], Meta(min_length=2, max_length=2)]
-    forecast_before: Number
-    forecast_after: Number | None
-    what: str
-    unit: str
-    model: str
-    engine: str
-    seconds: Amount
-    nodes: Count
-    tolerance: Amount
-    kinds: dict[str, str]
-    units: dict[str, str]
     room: dict[str, Annotated[list[Number], Meta(min_length=2, max_length=2)]]
-    blocking: list[str]
     unrestricted: Any
     question: dict[str, Any]
     text: str
