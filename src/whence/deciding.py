@@ -107,7 +107,8 @@ class Decider(BaseEstimator):  # type: ignore[misc]
         named = isinstance(X, pd.DataFrame) and all(isinstance(c, str) for c in X.columns)
         if named:
             weights.check_columns(list(table.columns))
-        self.schema_ = (self.schema or Schema()).fit(table, missing, steps=not weights.capabilities.sees_units)
+        by_name = not weights.capabilities.sees_units
+        self.schema_ = (self.schema or Schema()).fit(table, missing, by_name, recorded=isinstance(X, pd.DataFrame))
         if self.schema_.dated and weights.capabilities.sees_units:
             raise InputError(
                 f"Weights that see columns in their own units know no dates. Got the date {self.schema_.dated[0]!r}: "

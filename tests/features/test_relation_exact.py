@@ -83,7 +83,7 @@ def test_chains_and_fixed_numbers() -> None:
 @pytest.mark.parametrize("weights", ["forest", "knn"])
 def test_explanations_keep_relations_to_the_last_digit(weights: str) -> None:
     """Decimals, units of 1e-9 and 1e9, offsets: whoever evaluates a relation on the context finds it kept."""
-    tied = 0
+    tied, any_number = 0, {name: wh.Continuous() for name in ("low", "high", "more")}
     for seed in range(60):
         rng = np.random.default_rng([seed, 4])
         factor, offset = UNITS[seed % len(UNITS)]
@@ -95,7 +95,7 @@ def test_explanations_keep_relations_to_the_last_digit(weights: str) -> None:
         Y = np.column_stack([3 * low - 2 * high + rng.normal(0, 1, n), 5 * rng.random(n)]).round(1)
         relations = ["low <= high", f"high - low <= {float(5 * factor)!r}", f"low + {by!r} <= high"][: 1 + seed % 3]
         chosen = paper_forest(5, 4, random_state=0) if weights == "forest" else KNNWeights(3)
-        policy = Policy(OneOf(), chosen, schema=wh.Schema({}, relations)).fit(X, Y)
+        policy = Policy(OneOf(), chosen, schema=wh.Schema(any_number, relations)).fit(X, Y)
         for at in range(3):
             context = X.iloc[at]
             why = policy.explain(context, instead=1 - policy.decide(context))

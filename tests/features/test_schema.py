@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from tests.blocks import examples
 from tests.cases import contexts, schema
 
+import whence as wh
 from whence.errors import InputError, InputTypeError, NotFittedError
 from whence.features import Binary, Categorical, Continuous, Date, Discrete, Feature, Ordered, Schema
 
@@ -50,7 +51,12 @@ def space(X: pd.DataFrame, context: Any, features: dict[str, Feature] | None = N
         (range(20), Discrete(range(20))),
         (range(21), Discrete(step=1)),
         (np.arange(0, 10**9, 10**4), Discrete(step=1)),
-        (np.arange(30.0), Continuous()),
+        (np.arange(30.0), Continuous(step=1.0)),
+        (np.arange(30.0) / 4, Continuous(step=0.25)),
+        ((np.arange(30.0) / 10).astype(np.float32), Continuous(step=0.1)),
+        (np.append(np.arange(30.0) / 10, np.nan)[:-1] + 1e-9, Continuous()),
+        (np.arange(19.0), Continuous()),
+        (np.arange(30.0) * 1e6, Continuous()),
         ([0, 1, 1], Binary()),
         ([True, False], Binary()),
         (["b", "a", "b"], Categorical(["a", "b"])),
@@ -73,6 +79,30 @@ def space(X: pd.DataFrame, context: Any, features: dict[str, Feature] | None = N
 def test_inferred_from_the_dtype(values: Any, expected: Feature) -> None:
     """Every usual dtype, nullable ones included, tells the kind of feature."""
     assert Schema.infer(pd.DataFrame({"x": values})).kind("x") == expected
+
+
+@pytest.mark.parametrize("weights", [wh.ForestWeights(n_trees=20, random_state=0), wh.KNNWeights(k=5)])
+def test_no_finer_than_the_data(weights: Any) -> None:
+    """What is suggested for a table is written as its numbers are; an array, or a declared number, gets the nearest."""
+    rng = np.random.default_rng(3)
+    X = pd.DataFrame({"temp": rng.normal(70, 9, 120).round(1), "humidity": rng.integers(20, 99, 120).astype(float)})
+    Y = 3 * X[["temp"]] - X[["humidity"]].to_numpy() + rng.normal(0, 4, (120, 1)) + 60
+    problem, other = wh.Newsvendor(1, 3), wh.Schema({"temp": Continuous(), "humidity": Continuous()})
+    written = wh.Policy(problem, weights).fit(X, Y)
+    exact = wh.Policy(problem, weights, schema=other).fit(X, Y)
+    arrays = wh.Policy(problem, weights).fit(X.to_numpy(), Y.to_numpy())
+    finer = 0
+    for at in range(0, 40, 4):
+        context, plan = X.iloc[at], written.decide(X.iloc[at + 60])
+        why, nearest = (one.explain(context, instead=plan) for one in (written, exact))
+        assert why.status == nearest.status
+        if why.context is None:
+            continue
+        assert list(why.context) == [round(why.context["temp"], 1), round(why.context["humidity"])]
+        assert why.distance >= nearest.distance - 1e-9
+        assert arrays.explain(context.to_numpy(), instead=plan).distance == pytest.approx(nearest.distance, abs=1e-9)
+        finer += list(nearest.context) != [round(nearest.context["temp"], 1), round(nearest.context["humidity"])]
+    assert finer >= 3
 
 
 def test_overrides_and_refitting() -> None:

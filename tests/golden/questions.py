@@ -86,10 +86,12 @@ def history(features: str, problem: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     return X, pd.DataFrame(Y.round(1), columns=names)
 
 
-def schema_of(features: str) -> wh.Schema | None:
-    """Return what is declared about the features of a kind of table."""
+def schema_of(features: str) -> wh.Schema:
+    """Return what is declared about the features of a kind of table: any number, not the steps of its records."""
+    X, _ = history(features, "single")
+    any_number: dict[str, Any] = {name: wh.Continuous() for name in X.columns if X[name].dtype == np.float64}
     if features == "calendar":
-        return wh.Schema({"hour": wh.Cyclic(24), "date": wh.Date(parts=("weekday", "month"))})
+        return wh.Schema({**any_number, "hour": wh.Cyclic(24), "date": wh.Date(parts=("weekday", "month"))})
     if features == "levels":
         return wh.Schema(
             {
@@ -102,8 +104,9 @@ def schema_of(features: str) -> wh.Schema | None:
             relations=["load <= 2 * temp + 30", "season is winter => temp <= 20"],
         )
     if features == "fixed":
-        return wh.Schema({"temp": wh.Continuous(change="fixed"), "weekend": wh.Binary(change="increase")})
-    return None
+        temp = wh.Continuous(change="fixed")
+        return wh.Schema({**any_number, "temp": temp, "weekend": wh.Binary(change="increase")})
+    return wh.Schema(any_number)
 
 
 PROBLEMS: dict[str, Callable[[], Any]] = {
@@ -385,8 +388,8 @@ def ensemble(model: str) -> wh.Ensemble:
         "chances": lambda: RandomForestClassifier(6, max_depth=3, random_state=0),
     }[model]()
     classes = model in ("classifier", "chances")
-    options = {"label": 1} if model == "chances" else {}
-    return wh.Ensemble(made.fit(X, two if classes else values), **options).fit(X)
+    options: dict[str, Any] = {"label": 1} if model == "chances" else {}
+    return wh.Ensemble(made.fit(X, two if classes else values), schema=schema_of("numbers"), **options).fit(X)
 
 
 def _ask_forecast(question: Asked) -> Any:

@@ -26,7 +26,7 @@ weight = 2.5
 unit = "a day"
 """
     schema = Project.load(write_project(tmp_path, PROJECT + features)).fitted().schema_
-    assert schema.kind("temp") == wh.Continuous(unit="°C")
+    assert schema.kind("temp") == wh.Continuous(unit="°C", step=0.1)
     assert schema.kind("rain") == wh.Binary(change="increase")
     assert schema.kind("day") == wh.Categorical(["Monday", "Tuesday", "Wednesday", "Sunday"], change="fixed")
     assert schema.kind("events") == wh.Discrete([0, 1, 2, 3, 4], weight=2.5, unit="a day")
@@ -102,3 +102,12 @@ def test_steps_scales_and_derived_features(tmp_path: Path) -> None:
     texts = [str(one) for one in findings(write_project(tmp_path, wrong, data))]
     assert any("features.temp.scale: must be 'range', 'iqr' or a positive number" in text for text in texts)
     assert any("features.temp.step: must be a positive number" in text for text in texts)
+
+
+def test_numbers_keep_to_the_step_in_which_they_are_recorded(tmp_path: Path) -> None:
+    """A declared number without a step has that of its column; "none" asks for any number."""
+    for said, step in (("", 0.1), ('step = "none"', None), ("step = 0.5", 0.5)):
+        folder = tmp_path / str(step)
+        folder.mkdir()
+        declared = PROJECT.replace('unit = "°C"', f'unit = "°C"\n{said}')
+        assert Project.load(write_project(folder, declared)).fitted().schema_.kind("temp").step == step  # type: ignore[attr-defined]

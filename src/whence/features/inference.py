@@ -22,19 +22,28 @@ from whence.features.number_column import NumberColumn, sorted_categories
 from whence.features.ordered import Ordered
 from whence.util.frames import dates, no_missing, written_number
 
-__all__ = ["FEW_LEVELS", "MANY_CATEGORIES", "inferred", "proposed_relations", "suggested_cycles"]
+__all__ = ["FEW_LEVELS", "MANY_CATEGORIES", "inferred", "proposed_relations", "recorded_step", "suggested_cycles"]
 
 
 #: Integer columns with at most this many distinct values keep to these; with more, to whole numbers.
 FEW_LEVELS = 20
 #: A column with more distinct texts than this is a note or a number rather than a category.
 MANY_CATEGORIES = 50
+#: Steps in which numbers are recorded, the coarsest first; counted from 0.
+RECORDED = (1.0, 0.5, 0.25, 0.1, 0.05, 0.01, 0.005, 0.001, 0.0001)
+#: Numbers from which on it is no chance that all of them are whole steps.
+ENOUGH_NUMBERS = 20
+#: Most steps between the least and the largest number: finer ones nobody can tell from any number.
+MOST_STEPS = 100_000
 
 
-def inferred(name: str, values: pd.Series, missing: bool = False, steps: bool = True) -> Feature:
+def inferred(
+    name: str, values: pd.Series, missing: bool = False, steps: bool = True, recorded: bool = False
+) -> Feature:
     """Return the kind of feature that a column's dtype suggests; numbers may be `missing`, where that is allowed.
 
-    An ordered dtype goes in `steps`, unless whoever sees it knows its names only.
+    An ordered dtype goes in `steps`, unless whoever sees it knows its names only. Where the numbers are as they were
+    `recorded`, they keep to the step in which they were.
     """
     dtype = values.dtype
     if missing and pd.api.types.is_numeric_dtype(dtype):
@@ -53,7 +62,7 @@ def inferred(name: str, values: pd.Series, missing: bool = False, steps: bool = 
             return Binary()
         return Discrete(distinct) if len(distinct) <= FEW_LEVELS else Discrete(step=1)
     if pd.api.types.is_float_dtype(dtype):
-        return Continuous()
+        return Continuous(step=recorded_step(values) if recorded else None)
     if pd.api.types.is_string_dtype(dtype) or pd.api.types.is_object_dtype(dtype):
         categories = sorted_categories(name, values)
         _refuse_written_numbers(name, categories)
@@ -62,6 +71,33 @@ def inferred(name: str, values: pd.Series, missing: bool = False, steps: bool = 
     raise InputTypeError(
         f"The column {name!r} must hold numbers, categories, strings, bools or dates. Got dtype {dtype}."
     )
+
+
+def recorded_step(values: pd.Series) -> float | None:
+    """Return the step in which numbers are recorded, such as 0.1 for temperatures; None where there is none, or too few.
+
+    Examples
+    --------
+    >>> some = np.arange(30)
+    >>> [recorded_step(pd.Series(some * step)) for step in (1.0, 0.5, 0.1, 0.02)], recorded_step(pd.Series(some / 7))
+    ([1.0, 0.5, 0.1, 0.01], None)
+    """
+    given = values.to_numpy(dtype=np.float64, na_value=np.nan)
+    given = given[given == given]
+    if len(given) < ENOUGH_NUMBERS:
+        return None
+    least, most = float(given.min()), float(given.max())
+    # A number of single precision is as near to a step as that allows.
+    exactness = 4.0 * float(np.finfo(np.float32 if values.dtype == np.float32 else np.float64).eps)
+    slack = exactness * max(abs(least), abs(most), 1.0)
+    for step in RECORDED:
+        # Neither infinite numbers nor those whose digits end before the step's are recorded in it.
+        if not most - least <= MOST_STEPS * step or slack > 0.01 * step:
+            return None
+        ratio = given / step
+        if np.abs(ratio - np.rint(ratio)).max() * step <= slack:
+            return step
+    return None
 
 
 def _refuse_written_numbers(name: str, levels: Collection[Hashable]) -> None:

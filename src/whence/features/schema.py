@@ -79,8 +79,9 @@ class Schema(Coordinates):
 
         Bools, and integers 0 and 1, are on or off; strings and categories are categories, ordered where the dtype is.
         Integers stay whole: with at most 20 different values an explanation keeps to these, with more it may suggest
-        any whole number between the smallest and the largest. Other numbers are continuous. Text that looks like
-        dates, or hardly ever repeats, gets a warning.
+        any whole number between the smallest and the largest. Other numbers are continuous; those of a table (not of an
+        array) keep to the step in which they are recorded, such as 0.1, where at least 20 of them show one. Text that
+        looks like dates, or hardly ever repeats, gets a warning.
         """
         return cls(overrides).fit(X)
 
@@ -95,13 +96,15 @@ class Schema(Coordinates):
 
     # ---- fitting -----------------------------------------------------------------------------
 
-    def fit(self, X: Any, missing: bool = False, steps: bool = True) -> Schema:
+    def fit(self, X: Any, missing: bool = False, steps: bool = True, recorded: bool | None = None) -> Schema:
         """Return a copy of this schema that knows every feature of `X` and its training range.
 
         With `missing`, numbers may be missing (NaN), in `X` and in contexts. Without `steps`, a column of an ordered
-        dtype is a category like any other: what a model sees that knows its names only.
+        dtype is a category like any other: what a model sees that knows its names only. Numbers of which nothing is
+        declared keep to the step in which they are `recorded`: those of a table, unless it is said here.
         """
         table = as_table(X, "X", missing=missing)
+        recorded = hasattr(X, "columns") if recorded is None else recorded
         owner = self._owners(list(table.columns))
         columns: dict[str, Column] = {}
         start = 0
@@ -110,7 +113,7 @@ class Schema(Coordinates):
             if name not in columns:
                 feature = self.features.get(name)
                 if feature is None or isinstance(feature, Derived):
-                    feature = inferred(name, table[label], missing, steps)
+                    feature = inferred(name, table[label], missing, steps, recorded)
                 columns[name] = fitted_feature(name, feature, table, start, missing)
                 start = columns[name].at.stop
         derived = self._derived()

@@ -160,7 +160,7 @@ class Ensemble:
         table = as_table(X, "X", missing=missing)
         if isinstance(X, pd.DataFrame) and all(isinstance(c, str) for c in X.columns):
             check_names(found, list(table.columns))
-        schema = (self.schema or Schema()).fit(table, missing=missing, steps=False)
+        schema = (self.schema or Schema()).fit(table, missing, steps=False, recorded=isinstance(X, pd.DataFrame))
         if schema.dated:
             raise InputError(
                 "'schema' must have no dates for an Ensemble, which does not know them yet. Got some.",

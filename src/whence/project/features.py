@@ -14,7 +14,7 @@ from whence.checks import Rule, one_of
 from whence.errors import WhenceError
 from whence.features import Cyclic, Date, Derived, Ordered, Schema
 from whence.features.dates import as_day
-from whence.features.inference import MANY_CATEGORIES
+from whence.features.inference import MANY_CATEGORIES, recorded_step
 from whence.features.kinds import Binary, Categorical, Continuous, Discrete, Feature
 from whence.features.number_column import sorted_categories
 from whence.project.csv_files import (
@@ -41,6 +41,7 @@ UNIT_OF_CHANGE = Rule(
     "'range', 'iqr' or a positive number",
     lambda value: value in ("range", "iqr") if isinstance(value, str) else POSITIVE.fits(value),
 )
+STEP = Rule("a positive number or 'none'", lambda value: value == "none" or POSITIVE.fits(value))
 DAY = Rule("a date, such as 2025-06-14", lambda value: as_day(value) is not None)
 DAYS = Rule(
     "a list of dates, such as 2025-06-14",
@@ -53,7 +54,7 @@ CHANGES: Mapping[str, tuple[Rule, Any]] = {"scale": (UNIT_OF_CHANGE, "range"), "
 KINDS: Mapping[str, tuple[type[Feature], Mapping[str, tuple[Rule, Any]]]] = {
     "continuous": (
         Continuous,
-        {"low": (NUMBER, None), "high": (NUMBER, None), "unit": (TEXT, ""), "step": (POSITIVE, None), **CHANGES},
+        {"low": (NUMBER, None), "high": (NUMBER, None), "unit": (TEXT, ""), "step": (STEP, None), **CHANGES},
     ),
     "discrete": (Discrete, {"values": (NUMBERS, None), "step": (COUNT, None), "unit": (TEXT, ""), **CHANGES}),
     "categorical": (Categorical, {"ordered": (YES_OR_NO, False)}),
@@ -63,7 +64,7 @@ KINDS: Mapping[str, tuple[type[Feature], Mapping[str, tuple[Rule, Any]]]] = {
         {
             "period": (POSITIVE, None),
             "low": (NUMBER, 0.0),
-            "step": (POSITIVE, None),
+            "step": (STEP, None),
             "unit": (TEXT, ""),
             "scale": (POSITIVE, None),
         },
@@ -184,7 +185,7 @@ def built_features(declared: Mapping[str, Declared], X: pd.DataFrame | None, fou
             continue
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
-            feature = _built(one, kind)
+            feature = _built(one, kind, None if X is None else X.get(name))
         for warning in said:
             found.warning(one.section.at(), str(warning.message))
         one.section.close()
@@ -243,11 +244,16 @@ def _inferred(name: str, X: pd.DataFrame | None) -> str | None:
         return None
 
 
-def _built(declared: Declared, kind: str) -> Feature | None:
+def _built(declared: Declared, kind: str, values: pd.Series | None) -> Feature | None:
+    """The feature as it is declared; numbers without a `step` keep to the one in which their `values` are recorded."""
     section, (make, keys) = declared.section, KINDS[kind]
     ordered = kind not in ("categorical", "cyclic") or section.table.get("ordered") is True
     ways = one_of("free", "fixed", *(("increase", "decrease") if ordered else ()))
     options = section.take_all({"change": (ways, "free"), "weight": (POSITIVE, 1.0), **keys})
+    if kind in ("continuous", "cyclic"):
+        numbers = values is not None and pd.api.types.is_numeric_dtype(values.dtype)
+        recorded = recorded_step(values) if numbers and options["step"] is None else None
+        options["step"] = recorded if options["step"] in (None, "none") else options["step"]
     if kind == "categorical":
         options |= {"columns": declared.columns, "categories": declared.categories}
     if kind == "ordered":

@@ -10,11 +10,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
 import pandas as pd
 
 from whence.errors import InputError
-from whence.features.inference import FEW_LEVELS, MANY_CATEGORIES
+from whence.features.inference import FEW_LEVELS, MANY_CATEGORIES, recorded_step
 from whence.project.cell_values import days_of, unit_of
 from whence.project.csv_files import MISSING, CsvFormat, CsvTable, content, load_csv, number_column
 from whence.project.findings import Findings
@@ -255,25 +254,9 @@ def _number(columns: _Columns, column: str) -> list[str]:
     low, high = plain(distinct[0], 15), plain(distinct[-1], 15)
     if kind == "whole":
         return ['type = "discrete"', f"step = 1    # every whole number from {low} to {high}"]
-    step = _step(distinct) if table.every == 1 else ""
-    return ['type = "continuous"', *([f"step = {step}"] if step else []), f"# low = {low}", f"# high = {high}"]
-
-
-def _step(values: Sequence[float]) -> str:
-    """Return the step in which values are recorded, "" where they are not in steps of 0.01 or more.
-
-    Examples
-    --------
-    >>> _step([0.5, 2.0, 7.5]), _step([1.2, 3.7, 9.9]), _step([0.123, 1.1])
-    ('0.5', '0.1', '')
-    """
-    if not np.isfinite(values).all() or np.abs(values).max() > 1e9:
-        return ""
-    for step in ("1", "0.5", "0.1", "0.05", "0.01"):
-        size = float(step)
-        if all(abs(value / size - round(value / size)) < 1e-6 for value in values):
-            return step
-    return ""
+    step = recorded_step(columns.numbers[column]) if table.every == 1 else None
+    stepped = [f'step = {plain(step)}    # as it is recorded; "none" for any number'] if step else []
+    return ['type = "continuous"', *stepped, f"# low = {low}", f"# high = {high}"]
 
 
 def _tail(outcomes: list[str]) -> str:
