@@ -86,6 +86,21 @@ instead = "1, 2"
 """
 
 
+def test_check_offers_a_better_forecast(tmp_path: Path) -> None:
+    """Where demand is linear, check and evaluate say that a linear forecast predicts better than neighbours do."""
+    rows = [["temp", "wind", "sold"]]
+    rows += [[str(i % 41), str(7 * i % 23), str(100 + 9 * (i % 41) - 5 * (7 * i % 23) + i % 3)] for i in range(120)]
+    project = (
+        '[data]\nhistory = "days.csv"\n[outcomes]\ncolumns = ["sold"]\n[weights]\nkind = "knn"\nk = 30\n'
+        '[problem]\nkind = "newsvendor"\nholding = 1\nbackorder = 3\n'
+    )
+    path = write_project(tmp_path, project, csv_text(rows))
+    assert "A linear forecast predicts rows not seen clearly better" in run("check", path).stdout
+    found = json.loads(run("evaluate", path, "--cv", 3, "--json").stdout)
+    assert found["offer"]["model"] == "linear"
+    assert found["offer"]["costs"]["forecast"] < found["offer"]["costs"]["before"]
+
+
 def test_check_says_what_only_shows_later(tmp_path: Path) -> None:
     """Faults of all sections and of the data are listed at once, each with its key or its line."""
     rows = days()

@@ -23,6 +23,7 @@ from whence.cli.screen import console, counting, note, print_json, print_text, w
 from whence.errors import InputError
 from whence.evaluation import Evaluation
 from whence.evaluation import evaluate as evaluated
+from whence.evaluation.offers import Offer
 from whence.evaluation.tuning import Tuning
 from whence.evaluation.tuning import tune as tuned
 from whence.project import Project
@@ -147,8 +148,7 @@ def tune(
     console().print(_table(found.tried, LISTED))
     if found.afresh:
         print_text("The table is of the folds that chose, what follows of others: 'as it is' has a figure in each.")
-    for line in found.evidence:
-        print_text(line)
+    print_text(str(found))
     for remark in dict.fromkeys((*found.tried.remarks, *found.judged.remarks)):
         note(remark)
     if not found.changed:
@@ -199,7 +199,17 @@ def _document(found: Evaluation) -> dict[str, Any]:
         "text": found.sentence,
         "table": _records(found),
         "remarks": list(found.remarks),
+        **_offered(found.offer),
     }
+
+
+def _offered(offer: Offer | None) -> dict[str, Any]:
+    """A forecast that predicts clearly better than the weights, where there is one."""
+    if offer is None:
+        return {}
+    costs = None if offer.costs is None else {"forecast": offer.costs[0], "before": offer.costs[1]}
+    found = {"model": offer.model, "explained": offer.explained, "own": offer.own, "costs": costs}
+    return {"offer": {**found, "verdict": offer.verdict, "text": offer.sentence}}
 
 
 def _records(found: Evaluation) -> list[dict[str, Any]]:
@@ -215,4 +225,5 @@ def _choice(found: Tuning, written: bool) -> dict[str, Any]:
         "evidence": found.evidence,
         "judged": _document(found.judged),
         "tried": _records(found.tried),
+        **_offered(found.offer),
     }

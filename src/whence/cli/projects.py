@@ -6,6 +6,7 @@ import json
 import os
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -16,8 +17,9 @@ from rich.table import Table
 
 from whence.cli.options import SECONDS, JsonOption, ProjectArgument
 from whence.cli.screen import BAD_INPUT, console, note, print_json, print_text, waiting
-from whence.errors import InputError
-from whence.evaluation.evaluating import judged
+from whence.errors import InputError, WhenceError
+from whence.evaluation.evaluating import is_frozen, judged
+from whence.evaluation.offers import better_forecast
 from whence.examples import Example, bakery, city
 from whence.features import Cyclic, Ordered, Schema
 from whence.problems.base import cost_unit_of
@@ -57,13 +59,17 @@ def check(project: ProjectArgument, as_json: JsonOption = False) -> None:
 
 
 def _propose(project: Project) -> None:
-    """List the relations that the history shows without exception, as the project file would say them."""
+    """List what the history shows: numbers that go round, a better forecast, relations without exception."""
     schema = (project.policy.schema or Schema()).fit(project.X)
     for name, cycle in schema.suggestions(project.X).items():
         print_text(
             f"{name!r} looks as if it went round; for distances the short way: type = 'cyclic', "
             f"period = {plain(cycle.period)}, low = {plain(cycle.low)} in [features.{name}]."
         )
+    with suppress(WhenceError):  # what weights do not take is a finding already
+        offer = None if is_frozen(project.policy) else better_forecast(project.policy, project.X, project.Y.to_numpy())
+        if offer is not None:
+            print_text(f"{offer.sentence} 'whence evaluate' tells what that would cost.")
     found = schema.proposals(project.X)
     if not found:
         return

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from typing import Any
 from weakref import WeakSet
 
@@ -12,9 +13,10 @@ import numpy as np
 import pandas as pd
 
 from whence.checks import FUNCTION, JOBS, POSITIVE, listed, one_of, whole
-from whence.errors import InputError, InputTypeError, NotFittedError
+from whence.errors import InputError, InputTypeError, NotFittedError, WhenceError
 from whence.evaluation.baselines import (
     BASELINES,
+    FORECAST,
     PER_CATEGORY,
     Fold,
     Paid,
@@ -25,14 +27,16 @@ from whence.evaluation.baselines import (
     thinned,
 )
 from whence.evaluation.evaluation import Evaluation
+from whence.evaluation.offers import Offer, better_forecast
 from whence.policy import Policy
 from whence.problems.base import cost_unit_of
 from whence.report.document import QualityEntry
 from whence.risk import Expectation, Risk
+from whence.util.aliases import Floats
 from whence.util.frames import as_outcomes, as_pandas, as_table, check_order
 from whence.weights.base import as_mass
 
-__all__ = ["evaluate", "is_frozen", "judged"]
+__all__ = ["evaluate", "is_frozen", "judged", "offered"]
 
 
 def evaluate(
@@ -87,7 +91,8 @@ def evaluate(
     Returns
     -------
     Evaluation
-        With a table (`frame`), a chart (`plot`) and a sentence (``print``).
+        With a table (`frame`), a chart (`plot`) and a sentence (``print``). Where a forecast predicts clearly better
+        than the weights of the best policy, `offer` holds the policy that decides by it, and what that costs.
 
     Examples
     --------
@@ -139,7 +144,37 @@ def evaluate(
     )
     if own:
         first.quality_ = found.quality(next(iter(named)))
-    return found
+    if FORECAST not in against or len(done) < len(folds):
+        return found
+    rows = [(fold.train, fold.test) for fold in folds]
+    return replace(found, offer=offered(named[found.best], table, outcomes, rows, judge, deadline, counts))
+
+
+def offered(
+    policy: Policy,
+    X: pd.DataFrame,
+    Y: Floats,
+    folds: Any,
+    risk: Risk | None = None,
+    deadline: float | None = None,
+    sample_weight: Any = None,
+) -> Offer | None:
+    """Return a forecast that predicts clearly better than the policy's own weights, and what deciding by it costs."""
+    left = None if deadline is None else deadline - time.monotonic()
+    if left is not None and left <= 0.0:
+        return None
+    found = better_forecast(policy, X, Y)
+    left = None if deadline is None else deadline - time.monotonic()
+    if found is None or (left is not None and left <= 0.0):
+        return found
+    both = {"before": policy, "offered": found.policy}
+    try:
+        judged = evaluate(both, X, Y, cv=folds, risk=risk, against=[], time_limit=left, sample_weight=sample_weight)
+    except WhenceError:
+        # The time was up, or the problem does not take outcomes that were not among the past ones.
+        return found
+    costs = judged.totals["offered"], judged.totals["before"]
+    return replace(found, costs=costs, verdict=judged.compared("offered", "before"), cost_unit=judged.cost_unit)
 
 
 def _named(policies: Any) -> dict[str, Policy]:

@@ -22,6 +22,8 @@ from whence.util.aliases import Floats
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from whence.evaluation.offers import Offer
+
 __all__ = ["Evaluation", "Verdict"]
 
 Verdict = Literal["better", "unclear", "worse"]
@@ -52,6 +54,8 @@ class Evaluation:
         Unit of the costs, "" where the problem names none.
     remarks : tuple of str
         What is worth a word.
+    offer : Offer or None
+        A forecast that predicts clearly better than the weights of the best policy, with the policy that uses it.
 
     Examples
     --------
@@ -69,6 +73,7 @@ class Evaluation:
     risk: Risk
     cost_unit: str = ""
     remarks: tuple[str, ...] = ()
+    offer: Offer | None = None
 
     @cached_property
     def frame(self) -> pd.DataFrame:
@@ -220,6 +225,7 @@ class Evaluation:
         for name in self.policies:
             if name != best and self.frame.loc[name, "verdict"] != "better":
                 said.append(f"Warning: {name!r} is not clearly better than the sample average.")
+        said += [] if self.offer is None else [self.offer.sentence]
         return "\n".join([*said, *self.remarks])
 
     def __str__(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -13,12 +14,13 @@ from sklearn.model_selection import KFold
 
 from whence.checks import POSITIVE, one_of
 from whence.errors import InputTypeError
-from whence.evaluation.baselines import AVERAGE, FORESIGHT, PER_CATEGORY
-from whence.evaluation.evaluating import evaluate
+from whence.evaluation.baselines import AVERAGE, FORESIGHT, PER_CATEGORY, folds_of
+from whence.evaluation.evaluating import evaluate, offered
 from whence.evaluation.evaluation import Evaluation
+from whence.evaluation.offers import Offer
 from whence.policy import Policy
 from whence.report.numbers import plain, share, with_unit
-from whence.util.frames import as_pandas
+from whence.util.frames import as_outcomes, as_pandas, as_table
 from whence.weights import ForestWeights, KNNWeights, Weights
 
 __all__ = ["AS_IT_IS", "Tuning", "candidates", "tune"]
@@ -84,6 +86,8 @@ class Tuning:
         Whether `judged` is about other folds than `tried`.
     before : Policy
         The policy that was tuned.
+    offer : Offer or None
+        A forecast that predicts clearly better than the weights that were chosen, with the policy that uses it.
     """
 
     tried: Evaluation
@@ -92,6 +96,7 @@ class Tuning:
     weights: Weights
     afresh: bool
     before: Policy
+    offer: Offer | None = None
 
     @property
     def policy(self) -> Policy:
@@ -99,7 +104,7 @@ class Tuning:
         return _with(self.before, clone(self.weights))
 
     def __str__(self) -> str:
-        return "\n".join(self.evidence)
+        return "\n".join([*self.evidence, *([] if self.offer is None else [self.offer.sentence])])
 
     @property
     def changed(self) -> bool:
@@ -179,6 +184,7 @@ def tune(
     ('knn, k 3', 3)
     """
     _check_policy(policy)
+    began = time.monotonic()
     X, Y = as_pandas(X), as_pandas(Y)
     one_of("forest", "knn", None).check("only", only)
     POSITIVE.or_none().check("time_limit", time_limit)
@@ -196,8 +202,15 @@ def tune(
         limit = None if time_limit is None else 0.2 * time_limit
         last = same(rivals, cv=again, against=[PER_CATEGORY], time_limit=limit)
     if chosen == AS_IT_IS or last.compared(chosen, AS_IT_IS) != "better":
-        return Tuning(tried, last, AS_IT_IS, policy.weights or ForestWeights(), afresh, policy)
-    return Tuning(tried, last, chosen, weights[chosen], afresh, policy)
+        chosen, weights = AS_IT_IS, {AS_IT_IS: policy.weights or ForestWeights()}
+    offer = None
+    if only is None and most_rows is None:
+        table = as_table(X, "X")
+        outcomes, _ = as_outcomes(Y, len(table))
+        folds = [(fold.train, fold.test) for fold in folds_of(cv, table, outcomes)]
+        deadline = None if time_limit is None else began + float(time_limit)
+        offer = offered(tried_policies[chosen], table, outcomes, folds, None, deadline, sample_weight)
+    return Tuning(tried, last, chosen, weights[chosen], afresh, policy, offer)
 
 
 def _check_policy(policy: Any) -> None:

@@ -251,8 +251,8 @@ def _built(declared: Declared, kind: str, values: pd.Series | None) -> Feature |
     ways = one_of("free", "fixed", *(("increase", "decrease") if ordered else ()))
     options = section.take_all({"change": (ways, "free"), "weight": (POSITIVE, 1.0), **keys})
     if kind in ("continuous", "cyclic"):
-        numbers = values is not None and pd.api.types.is_numeric_dtype(values.dtype)
-        recorded = recorded_step(values) if numbers and options["step"] is None else None
+        undecided = values is not None and pd.api.types.is_numeric_dtype(values.dtype) and options["step"] is None
+        recorded = recorded_step(values) if undecided else None  # type: ignore[arg-type]
         options["step"] = recorded if options["step"] in (None, "none") else options["step"]
     if kind == "categorical":
         options |= {"columns": declared.columns, "categories": declared.categories}

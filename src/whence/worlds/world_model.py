@@ -24,7 +24,7 @@ from whence.errors import InputError
 from whence.util.aliases import Floats
 from whence.worlds.smoothers import KernelRidge, Ridge
 
-__all__ = ["Candidate", "WorldModel", "candidates", "clearly_better", "explained_share"]
+__all__ = ["Candidate", "WorldModel", "candidates", "crossed", "explained_share"]
 
 #: Parts of the history, each of which is predicted by models that were fitted to the others.
 FOLDS = 5
@@ -93,7 +93,7 @@ class WorldModel:
         self.tried = tuple(one.name for one in offered)
         scale = Y.std(axis=0)
         scale[scale == 0.0] = 1.0
-        apart = np.stack([_crossed(one, X, Y, seed, before_fit) for one in offered])
+        apart = np.stack([crossed(one, X, Y, seed, before_fit) for one in offered])
         self.shares = _stacked(apart / scale, Y / scale)
         self.errors: Floats = Y - np.tensordot(self.shares, apart, 1)
         self.explained = explained_share(Y, Y - self.errors)
@@ -249,7 +249,7 @@ def _own(world: Any) -> Callable[[Floats, Floats, int], Predict]:
 # ---- how they are joined -------------------------------------------------------------------------------------------
 
 
-def _crossed(one: Candidate, X: Floats, Y: Floats, seed: int, before_fit: Callable[[], None]) -> Floats:
+def crossed(one: Candidate, X: Floats, Y: Floats, seed: int, before_fit: Callable[[], None] = lambda: None) -> Floats:
     """What a predictor says of every row where it was fitted to the folds that do not hold it."""
     found = np.empty(Y.shape)
     for fitted, left in KFold(min(FOLDS, len(X)), shuffle=True, random_state=seed).split(X):
@@ -277,8 +277,3 @@ def _floors(Y: Floats) -> Floats:
 
 def _whole(Y: Floats) -> Floats:
     return np.asarray((np.rint(Y) == Y).all(axis=0))
-
-
-def clearly_better(model: WorldModel, own: Floats, Y: Floats) -> bool:
-    """Whether the model predicts rows that it has not seen clearly better than predictions `own` of the same rows."""
-    return model.explained > explained_share(Y, own) + CLEARLY
