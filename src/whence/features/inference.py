@@ -74,7 +74,7 @@ def inferred(
 
 
 def recorded_step(values: pd.Series) -> float | None:
-    """Return the step in which numbers are recorded, such as 0.1 for temperatures; None where there is none, or too few.
+    """Return the step in which numbers are recorded, such as 0.1; None where there is none, or too few numbers.
 
     Examples
     --------
