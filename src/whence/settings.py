@@ -167,11 +167,13 @@ class SearchSettings:
     warm_boxes: int = 4000
     warm_share: float = 0.2
     #: Where the set's own `solve` bounds boxes: past contexts whose best plans are tried, the share of the time left
-    #: for that, boxes of the search among them, and the share of trees that are decided before a box is solved for.
+    #: for that, boxes of the search among them, the share of trees that are decided before a box is solved for, and
+    #: leaves a tree that are solved for at once: a box that meets more of them is split first.
     solved_tried: int = 200
     solved_share: float = 0.25
     solved_boxes: int = 20_000
     solved_decided: float = 0.2
+    solved_leaves: float = 2.0
 
     # ---- neighbours and kernels (knn_search, predictors) -------------------------------------------------------------
 

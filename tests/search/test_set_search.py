@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestRegressor
+from tests.asking import searching
 from tests.blocks import seeds
 from tests.cases import forest
 from tests.forests import paper_forest
@@ -135,6 +136,56 @@ def test_a_time_limit_holds_for_sets_that_can_only_be_solved() -> None:
     with at_most(2.5):
         why = policy.explain(X[0], time_limit=1.0)
     assert why.bound <= why.distance
+
+
+class Quantities(wh.DecisionProblem):
+    """The newsvendor as somebody would write it, of which nothing is known but its `solve`; counts what it solves."""
+
+    solved = 0
+
+    def costs(self, decision: Any, Y: Any) -> Any:
+        """One unit for what is left over, three for what is missing."""
+        over = np.asarray(decision) - Y
+        return np.where(over > 0.0, over, -3.0 * over).sum(axis=1)
+
+    def solve(self, Y: Any, weights: Any, risk: Any) -> Any:
+        """The quantile of every product."""
+        self.solved += 1
+        order = np.argsort(Y, axis=0, kind="stable")
+        share = np.cumsum(weights[order], axis=0)
+        return Y[order[(share >= 0.75 - 1e-12).argmax(axis=0), np.arange(Y.shape[1])], np.arange(Y.shape[1])]
+
+
+def deep_histories(seed: int, n: int, trees: int) -> tuple[wh.Policy, wh.Policy]:
+    """Two policies over trees of any depth that decide alike: the engine knows the quantities of the first only."""
+    rng = np.random.default_rng([seed, 8])
+    X = rng.random((n, 3))
+    Y = np.abs(20.0 + 15.0 * X[:, :2] * X[:, 1:] + 3.0 * rng.normal(size=(n, 2)))
+    problems = (wh.Newsvendor([1, 1], [3, 3]), Quantities())
+    known, unknown = (wh.Policy(p, wh.ForestWeights(n_trees=trees, random_state=seed)).fit(X, Y) for p in problems)
+    return known, unknown
+
+
+@pytest.mark.parametrize("seed", seeds(6, 60))
+@pytest.mark.parametrize("leaves", [0.0, 1.0, 100.0])
+def test_leaves_are_solved_for_when_a_box_needs_them(seed: int, leaves: float) -> None:
+    """However many at once, the answer is that of the search that knows the quantities."""
+    known, unknown = deep_histories(seed, 80, 3 + seed % 4)
+    for i in range(2):
+        with searching(solved_leaves=leaves):
+            one, other = (policy.explain(policy.X_.iloc[i], margin=0.03) for policy in (known, unknown))
+        assert one.status == other.status
+        assert one.distance == pytest.approx(other.distance, abs=1e-9)
+
+
+def test_no_leaf_is_solved_for_before_the_first_box() -> None:
+    """A few boxes ask for few of many thousand leaves."""
+    _, policy = deep_histories(0, 400, 100)
+    problem = policy.problem
+    assert isinstance(problem, Quantities)
+    problem.solved = 0
+    policy.explain(policy.X_.iloc[0], margin=0.2, node_limit=3)
+    assert problem.solved < 1000
 
 
 def test_a_node_limit_holds_for_sets() -> None:

@@ -4,6 +4,9 @@ The least cost G over a set is concave and grows in proportion with the weights,
 least the sum of their G. A context's weights are the sum of those of its leaves: with the trees that a box has decided
 taken together, and the smallest G(leaf) of every other tree, that bounds the least cost over a box from below. This is
 so for every risk that is a mean or the mean of the worst share, and asks for nothing but `solve`.
+
+A leaf is solved for when a box needs it that meets few others of the kind: large boxes would ask for all leaves there
+are, and are hardly ever ruled out. They are split by what the best plans of past contexts cost in their leaves.
 """
 
 from __future__ import annotations
@@ -27,6 +30,9 @@ from whence.weights.trees import shares_of
 
 __all__ = ["SolvedBoxes"]
 
+#: Plans, those of the nearest past contexts, by which boxes are split whose leaves have no price yet.
+GUESSED = 16
+
 
 @dataclass(frozen=True)
 class _Learned:
@@ -42,12 +48,15 @@ class _Learned:
         What the best plan for each leaf costs, over the number of trees.
     past : pair of dict
         The best plans of the set, and of all, in past contexts.
+    alike : dict
+        What the best plan costs for observations that leaves of several trees may hold.
     """
 
     of: tuple[Any, ...]
     holds: dict[bytes, bool]
     priced: Floats
     past: tuple[dict[int, Floats], dict[int, Floats]]
+    alike: dict[bytes, float]
 
 
 def _learned(question: Question, kept: KeptGrid) -> _Learned:
@@ -55,7 +64,7 @@ def _learned(question: Question, kept: KeptGrid) -> _Learned:
     about = (kept.samples, kept.leaves, question.claim.rival_decision.tobytes(), question.claim.tau)
     known = question.memo.get("solved")
     if known is None or known.of[0] is not about[0] or known.of[1:] != about[1:]:
-        known = question.memo["solved"] = _Learned(about, {}, np.full(kept.leaves, np.nan), ({}, {}))
+        known = question.memo["solved"] = _Learned(about, {}, np.full(kept.leaves, np.nan), ({}, {}), {})
     return cast(_Learned, known)
 
 
@@ -87,6 +96,8 @@ class SolvedBoxes:
         self.rows = rules if rules is not None and len(rules.rows) else None
         self._static = question.claim.risk.tail is None and self.plans.rival is None
         self._criterion: _core.MeanCriterion | None = None
+        #: What leaves without a price may cost: the mean of the cheapest of the plans that are known.
+        self._guess = np.zeros(kept.leaves)
         self._last_rival: tuple[bytes, Floats] = b"", np.empty(0)
         self._proposed = False
 
@@ -109,8 +120,6 @@ class SolvedBoxes:
         if not self._proposed or self.known is not None:
             return None
         with until(_moment(self.question)):
-            if not self._price():
-                return None
             for _ in range(nodes):
                 if len(self.queue) == 0:
                     self.bound = np.inf
@@ -142,7 +151,7 @@ class SolvedBoxes:
         if self._proposed:
             return None
         self._proposed = True
-        from whence.search.set_search import list_criterion
+        from whence.search.set_search import list_criterion, row_of_plans
 
         question, began = self.question, self.question.limits.remaining
         spare = self.question.settings.solved_share * began
@@ -152,6 +161,7 @@ class SolvedBoxes:
         rivals = question.claim.rival_decision[None, :]
         if self.plans.rival is not None:
             rivals = np.vstack([rivals, *self._plans_of_the_past(began - spare, self.plans.rival)])
+        self._guess = row_of_plans(self.kept, np.array(rows[:GUESSED])).min(axis=0)
         criterion = list_criterion(question, self.kept, np.array(rows), rivals)
         if criterion is None or criterion.plans == 0:
             return None
@@ -195,10 +205,13 @@ class SolvedBoxes:
             self.known = self._keeping_rows(cells)
             self.excluded.add(every.tobytes())
             barred = True
-        criterion = self._criterion_at(leaves)
         tau = float(self.question.claim.tau)
+        known, criterion = self._priced_in(box, cells, leaves)
         opened = _core.OpenBox(box, criterion, tau, self.plausibility)
-        if not opened.bound(criterion, tau) or self._beyond(opened.reach.leaves, leaves, tau):
+        # Where a leaf has no price yet, nothing is ruled out.
+        if not opened.bound(criterion, tau if known else np.inf):
+            return None
+        if known and self._beyond(opened.reach.leaves, leaves, tau):
             return None
         face = None if barred else self.faces.pulling(opened)
         face = face or self.faces.around(opened)
@@ -257,18 +270,34 @@ class SolvedBoxes:
             total += float(np.minimum.reduceat(values, starts).sum())
         return bool(total > tau + 1e-12 * max(1.0, abs(total)))
 
-    def _criterion_at(self, leaves: Ints) -> _core.MeanCriterion:
-        if self._criterion is not None and self._static:
-            return self._criterion
-        criterion = _core.MeanCriterion(self.kept.leaves)
-        # Leaves that no allowed context meets have no price; nor do they count.
-        criterion.add_rival(np.nan_to_num(self._priced - self._rival(leaves), nan=0.0))
-        self._criterion = criterion
-        return criterion
+    def _priced_in(self, box: _core.Box, cells: Ints, leaves: Ints) -> tuple[bool, _core.MeanCriterion]:
+        """Whether all leaves of a box have a price, few enough being solved for now, and the criterion that they make.
+
+        Otherwise leaves without a price count for what the cheapest plan that is known costs in them.
+        """
+        reach = _core.Reach(self.located)
+        reach.gather_near(box, cells, np.inf)
+        met = reach.leaves
+        met = met[met < self.kept.leaves]
+        missing = met[np.isnan(self._priced[met])]
+        known = missing.size <= self.question.settings.solved_leaves * self.kept.trees
+        if known and missing.size:
+            self._price(missing)
+        if self._criterion is None or not self._static or missing.size:
+            prices = self._priced
+            if not known:
+                prices = np.where(np.isnan(prices), self._guess, prices)
+            criterion = _core.MeanCriterion(self.kept.leaves)
+            # Leaves that the box does not meet have perhaps no price; nor do they count.
+            criterion.add_rival(np.nan_to_num(prices - self._rival(leaves), nan=0.0))
+            if not known:
+                return False, criterion
+            self._criterion = criterion
+        return known, self._criterion
 
     def _rival(self, leaves: Ints) -> Floats:
         """What each leaf adds to the cost of the rival that is cheapest at these leaves."""
-        if self._last_rival[0] != leaves.tobytes():
+        if self._last_rival[0] != leaves.tobytes() and not (self._static and self._last_rival[0]):
             self._last_rival = leaves.tobytes(), self._rival_afresh(leaves)
         return self._last_rival[1]
 
@@ -302,21 +331,17 @@ class SolvedBoxes:
         check_time()
         return self.question.claim.risk.of(self.plans.best(weights), weights)
 
-    def _price(self) -> bool:
-        """Solve for every leaf by itself, as long as there is time; whether all are done."""
+    def _price(self, leaves: Ints) -> None:
+        """Solve for each of these leaves by itself."""
         n, kept, samples = self.question.claim.alternative.size, self.kept, self.kept.samples.ravel()
-        seen: dict[bytes, float] = {}
-        for leaf in np.flatnonzero(np.isnan(self._priced)).tolist():
-            if self.question.limits.remaining <= 0:
-                return False
+        for leaf in leaves.tolist():
             members = np.sort(samples[kept.first[leaf] : kept.first[leaf] + kept.size[leaf]])
-            value = seen.get(members.tobytes())
+            value = self._learned.alike.get(members.tobytes())
             if value is None:
                 shares = shares_of(members, np.array([members.size]), kept.mass)
                 weights = np.bincount(members, shares, minlength=n).astype(np.float64, copy=False)
-                value = seen[members.tobytes()] = self._least(weights)
+                value = self._learned.alike[members.tobytes()] = self._least(weights)
             self._priced[leaf] = value / kept.trees
-        return True
 
     def _plans_of_the_past(self, until_left: float, best: Callable[[Floats], Floats] | None = None) -> list[Floats]:
         """Sample costs of the best plans in past contexts, each once, the nearest contexts first."""
