@@ -14,6 +14,7 @@ from tests.blocks import seeds
 
 import whence as wh
 from whence.errors import InputError, InputTypeError
+from whence.problems.pricing import Moved
 from whence.questions.prices import Prices
 from whence.risk import Risk
 
@@ -93,6 +94,28 @@ def test_newsvendor_prices_in_common_against_a_grid(block: int, kind: Any, risk:
             money = np.abs(problem.costs(plan, Y)).max() + 1e-9
             assert regret(there, plan, Y, weights, risk, rival) <= 2e-6 * money
             assert found.distance == pytest.approx(abs(h - 1) + abs(b - 1), abs=1e-6)
+
+
+@pytest.mark.parametrize("block", seeds(2, 100))
+def test_what_is_cheaper_in_no_time_is_a_plan_that_costs_less(block: int) -> None:
+    """It is feasible and costs less, wherever one is found; it is never found for the best plan."""
+    found = 0
+    for seed in range(CASES * block, CASES * (block + 1)):
+        risk = wh.CVaR(0.6)
+        policy, context, problem, plan, _ = newsvendor_case(seed, risk)
+        weights, Y = policy.weights_at(context), policy.Y_
+        priced = problem.priced(Y, weights, ["a", "b", "c"][: Y.shape[1]], True)
+        other = priced.cheaper(plan, priced.values, 0.4, Moved())
+        best = policy.decide(context)
+        assert (
+            priced.cheaper(best, priced.values, 0.4, Moved()) is None or regret(problem, best, Y, weights, risk) <= 1e-9
+        )
+        if other is not None:
+            found += 1
+            assert problem.check(other) is None
+            assert regret(problem, plan, Y, weights, risk, other) > 0.0
+            assert regret(problem, plan, Y, weights, risk) >= regret(problem, plan, Y, weights, risk, other) - 1e-9
+    assert found
 
 
 @pytest.mark.parametrize("kind", KINDS)

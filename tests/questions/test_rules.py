@@ -171,3 +171,18 @@ def test_thresholds_are_round() -> None:
     """A threshold lies where the rows are parted, and reads well."""
     for low, high in [(1.23, 4.56), (0.1234, 0.1235), (-3.0, -2.0), (99.5, 100.5), (5.0, math.nextafter(5.0, 6.0))]:
         assert low <= round_between(low, high) < high
+
+
+def test_under_cvar_rows_not_seen_count_by_the_tail_of_their_own_context() -> None:
+    """Bad days alone make up the tail of all rows together; a plan that is bad on good days costs more all the same."""
+    rng = np.random.default_rng(0)
+    bad = rng.random(200) < 0.5
+    Y = np.where(bad, rng.uniform(80, 120, 200), rng.uniform(9, 11, 200))[:, None]
+    X = pd.DataFrame({"bad": bad, "noise": rng.random(200)})
+    problem = wh.Newsvendor(holding=1, backorder=20)
+    policy = wh.Policy(problem, wh.KNNWeights(k=20), risk=wh.CVaR(0.8)).fit(X, Y)
+    found = policy.rules(up_to=2, time_limit=None)
+    assert found.average is not None
+    assert found.average.share > 1.0
+    assert found.overall is not None
+    assert found.overall.share < 0.1

@@ -20,7 +20,8 @@ from whence.features import Date, Schema
 from whence.features.dates import as_day, parts_of
 from whence.policy import Policy
 from whence.problems.base import DecisionProblem
-from whence.risk import SAME_SHARE, Risk
+from whence.problems.realised import tail_begins
+from whence.risk import Risk
 from whence.util.aliases import Floats
 
 __all__ = [
@@ -39,7 +40,6 @@ __all__ = [
     "grouped_by",
     "held_out",
     "is_baseline",
-    "tail_begins",
     "thinned",
 ]
 
@@ -155,27 +155,6 @@ class Paid:
 
     costs: Floats
     begins: Floats
-
-
-def tail_begins(problem: DecisionProblem, risk: Risk, plan: Any, Y: Floats, weights: Floats) -> float:
-    """From which value on the worst share of what `plan` costs begins, where row i of `Y` has weight ``weights[i]``.
-
-    Examples
-    --------
-    >>> from whence.problems import Newsvendor
-    >>> from whence.risk import CVaR
-    >>> demands = np.array([[1.0], [2.0], [3.0], [4.0]])
-    >>> tail_begins(Newsvendor(1, 1), CVaR(0.75), [0.0], demands, np.full(4, 0.25))
-    3.0
-    """
-    if risk.tail is None:
-        return np.nan
-    speaking = np.flatnonzero(weights)
-    values = risk.values(np.asarray(problem.costs(plan, Y[speaking]), dtype=np.float64))
-    assert values is not None
-    order = np.argsort(values, kind="stable")
-    upto = np.cumsum(weights[speaking][order])
-    return float(values[order[int(np.argmax(upto >= (1.0 - risk.tail) * upto[-1] - SAME_SHARE))]])
 
 
 def fixed_costs(

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from whence.errors import InputError
 from whence.evaluation.baselines import AVERAGE, FORECAST, FORESIGHT
+from whence.problems.realised import losses
 from whence.report.document import QualityEntry, SimpleRule
 from whence.report.numbers import plain, with_unit
 from whence.report.words import quality_in_words
@@ -121,16 +122,8 @@ class Evaluation:
         return found
 
     def _parts(self, name: str) -> Floats | None:
-        """Return what each held-out row counts for; None for a risk that is no mean over rows.
-
-        For a tail it is the loss of Rockafellar and Uryasev, with the threshold of whoever decided: its mean is least
-        for the plans of least CVaR, and thresholds that are right.
-        """
-        values, tail = self.risk.values(self.costs[name].to_numpy()), self.risk.tail
-        if values is None or tail is None:
-            return values
-        begins = self.begins[name].to_numpy()
-        return np.asarray(begins + np.maximum(values - begins, 0.0) / tail)
+        """What each held-out row counts for; None for a risk that is no mean over rows."""
+        return losses(self.risk, self.costs[name].to_numpy(), self.begins[name].to_numpy())
 
     def _row(self, name: str) -> dict[str, Any]:
         costs = self.costs[name].to_numpy()

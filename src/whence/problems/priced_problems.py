@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from whence.problems.pricing import Conditions, Limit, Moved, Parameter, Priced, Terms, reach_of
-from whence.risk import Risk, known_tail
+from whence.risk import CVaR, Expectation, Risk, known_tail, tail_flow
 from whence.util.aliases import Floats
 
 if TYPE_CHECKING:
@@ -25,6 +25,9 @@ __all__ = ["PricedLines", "PricedNewsvendor", "PricedRoutes", "PricedShipment"]
 SAME = 1e-9
 #: Of a price: by how much it is raised to see how a cost follows it.
 STEP = 3e-7
+#: Rounds in which a cheaper plan is looked for, and how far each goes.
+ROUNDS = 6
+STEPS = (0.5, 0.2, 0.05)
 
 
 def _usual(values: Floats) -> float:
@@ -74,6 +77,27 @@ class PricedNewsvendor(Priced):
         over = np.asarray(plan, dtype=np.float64) - self.Y
         slopes = np.maximum(over, 0.0) @ self._holding + np.maximum(-over, 0.0) @ self._backorder
         return Terms(np.zeros(len(self.Y)), np.zeros(slopes.shape[1]), slopes)
+
+    def cheaper(self, plan: Any, values: Floats, tail: float, moved: Moved) -> Any:
+        """Return quantities on the way to the best ones for the plan's own worst outcomes, where these cost less."""
+        problem, demands = self.at(values, moved)
+        here = np.asarray(plan, dtype=np.float64)
+        costs = problem.costs(here, demands)
+        for _ in range(ROUNDS):
+            order = np.argsort(-costs, kind="stable")
+            worst = np.zeros(costs.size)
+            worst[order] = tail_flow(self.weights[order], tail) / tail
+            risk = float(worst @ costs)
+            toward = problem.solve(demands, worst, Expectation()) - here
+            for step in STEPS:
+                there = here + step * toward
+                costs = problem.costs(there, demands)
+                if CVaR(1.0 - tail).of(costs, self.weights) < risk:
+                    here = there
+                    break
+            else:
+                break
+        return None if here is plan else here
 
     def limits(self, plan: Any) -> list[Limit]:
         """Return the budget, at what the plan orders in total."""

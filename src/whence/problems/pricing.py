@@ -179,6 +179,10 @@ class Priced:
         """Return what makes a plan the best, where that is known as linear rows; otherwise None."""
         return None
 
+    def cheaper(self, plan: Any, values: Floats, tail: float, moved: Moved) -> Any:
+        """Return a plan that costs less in the worst share `tail`, where one is found in no time; otherwise None."""
+        return None
+
     def limits(self, plan: Any) -> list[Limit]:
         """Budgets and capacities that would touch the plan if they were moved; those that it breaks are needed."""
         return []

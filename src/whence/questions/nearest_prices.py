@@ -11,7 +11,7 @@ from __future__ import annotations
 import heapq
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import combinations, count, product
 from typing import Any
@@ -27,7 +27,7 @@ from whence.util import linear_program as highs
 from whence.util.aliases import Floats
 from whence.util.linear_program import LinearProgram, OutOfTime, until
 
-__all__ = ["FoundPrices", "PricesQuestion", "best_gap", "nearest_prices"]
+__all__ = ["FoundPrices", "PricesQuestion", "best_gap", "nearest_prices", "quick_gap"]
 
 #: Distances that differ by less are the same.
 NEAR = 1e-6
@@ -118,6 +118,19 @@ def best_gap(question: PricesQuestion, x: Floats, moved: Moved) -> tuple[float, 
     return own - other, rival
 
 
+def quick_gap(question: PricesQuestion, x: Floats, moved: Moved) -> tuple[float, Any]:
+    """Return the same against a plan that was found in no time, where that suffices to rule `x` out."""
+    priced, tail = question.priced, known_tail(question.risk, "prices")
+    if question.rival is None and tail is not None:
+        values = question.values(x)
+        rival = priced.cheaper(question.plan, values, tail, moved)
+        if rival is not None:
+            own, other = (question.risk.of(priced.costs(z, values), priced.weights) for z in (question.plan, rival))
+            if own - other > 2.0 * question.tau:
+                return own - other, rival
+    return best_gap(question, x, moved)
+
+
 def nearest_prices(question: PricesQuestion) -> FoundPrices:
     """The nearest prices, over all choices of limits to be moved."""
     needed = Moved(tuple(one for one in question.limits if one.needed), question.counted(needed=True))
@@ -144,6 +157,10 @@ def nearest_prices(question: PricesQuestion) -> FoundPrices:
     bound = best.distance if proved else min(bound, best.distance)
     status = "optimal" if proved else "time_limit"
     return replace(best, status=status, bound=bound, rivals=tuple(rivals), solves=solves, boxes=boxes)
+
+
+#: By how much the plan costs more than another one at some changes, and that plan.
+Judge = Callable[[PricesQuestion, Floats, Moved], tuple[float, Any]]
 
 
 @dataclass
@@ -256,7 +273,7 @@ class _Search:
                 asked.priced.weights,
                 tail,
                 asked.tau / (REACH if free.size == 2 else 1.0),
-                lambda values: self._gap((values - asked.priced.values) / asked.scale),
+                lambda values: self._gap((values - asked.priced.values) / asked.scale, quick_gap),
                 asked.priced.lines,
             )
             found = segment.first(self._check_time)
@@ -356,9 +373,9 @@ class _Search:
         """Whether what rivals cost is no line, as a tail of costs whose prices come with what happens."""
         return self._tail is not None and any(terms.slopes is not None for terms in self.lines)
 
-    def _gap(self, x: Floats) -> tuple[float, Any]:
+    def _gap(self, x: Floats, judge: Judge = best_gap) -> tuple[float, Any]:
         self.solves += 1
-        return best_gap(self.question, x, self.moved)
+        return judge(self.question, x, self.moved)
 
     def _learn(self, x: Floats, rival: Any) -> None:
         """Keep a rival that is better at `x`, and the tail of the plan there."""

@@ -21,7 +21,7 @@ from whence.explain.provenance import in_order
 from whence.problems.base import cost_unit_of
 from whence.problems.plan_sets import PlanSet
 from whence.problems.pricing import Limit, Moved, Parameter, Priced
-from whence.questions.nearest_prices import FoundPrices, PricesQuestion, best_gap, nearest_prices
+from whence.questions.nearest_prices import FoundPrices, PricesQuestion, best_gap, nearest_prices, quick_gap
 from whence.questions.result import CHANGED, Result, intact_of
 from whence.report.document import Amount, Number, Scalar, scalar
 from whence.report.html import Bar, bars
@@ -433,7 +433,7 @@ class _Asking:
         if self.barred:
             said = listed([f"it breaks {one.words}, {plain(one.value, 4)}, which is fixed" for one in self.barred])
             return self._told(FoundPrices("none", None, Moved(), math.inf, math.inf), f"{said}.", began, tables)
-        if not any(one.needed for one in question.limits) and best_gap(question, nothing, Moved())[0] <= question.tau:
+        if not any(one.needed for one in question.limits) and quick_gap(question, nothing, Moved())[0] <= question.tau:
             return self._told(FoundPrices("already", nothing, Moved(), 0.0, 0.0), "", began, tables)
         if time_limit is not None:
             question = replace(question, deadline=began + float(time_limit))
@@ -506,7 +506,9 @@ class _Asking:
         """Why no prices would do: a rival that is cheaper at all of them, or that no price suits all parts at once."""
         question = self.question
         names = self.policy.outcome_names_
-        for rival in (*found.rivals, self.decision, *self._guesses()):
+        # Under a risk that looks at a tail, costs bend in the prices, and no two plans are compared at all of them.
+        straight = question.priced.straight and known_tail(question.risk, "prices") is None
+        for rival in (*found.rivals, self.decision, *self._guesses()) if straight else ():
             if self._dominated(rival):
                 return f"another plan ({question.priced.problem.describe(rival, names)}) costs less at all of them."
         kinds = {one.group for one in question.priced.parameters}
@@ -526,8 +528,6 @@ class _Asking:
     def _dominated(self, rival: Any) -> bool:
         """Whether a rival costs less, by more than the tolerance, at all prices that were looked at."""
         question, priced = self.question, self.question.priced
-        if not priced.straight or known_tail(question.risk, "prices") is not None:
-            return False
         own, other = priced.lines(question.plan), priced.lines(rival)
         slope = own.shift - other.shift
         if own.slopes is not None and other.slopes is not None:

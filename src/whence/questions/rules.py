@@ -21,6 +21,7 @@ from whence.checks import share as share_rule
 from whence.errors import InputError, WhenceError
 from whence.features import Schema
 from whence.problems.base import cost_unit_of
+from whence.problems.realised import losses, tail_begins
 from whence.question import Progress
 from whence.questions.result import CHANGED, Result, intact_of
 from whence.questions.rule_tree import (
@@ -39,6 +40,7 @@ from whence.report.numbers import at_least as rounded_down
 from whence.report.numbers import duration, plain, share, value
 from whence.report.reading import document_from
 from whence.report.result_pages import Chart, Sheet, Table
+from whence.risk import Expectation
 from whence.util.aliases import Floats
 from whence.util.frames import TableKind, in_kind
 from whence.util.json import to_plain
@@ -635,7 +637,8 @@ class _Crossed:
         ours, theirs = self.paid[name][chosen], self.paid["policy"][chosen]
         if not theirs.size:
             return None
-        risk = self.policy.risk_
+        # A risk that is no mean over rows is one of all of them together.
+        risk = self.policy.risk_ if self.policy.risk_.values(theirs) is None else Expectation()
 
         def more(rows: Any) -> float:
             even = np.full(rows.size, 1.0 / rows.size)
@@ -667,15 +670,22 @@ class _Fold:
 
     def paid(self, i: int) -> dict[str, float]:
         """What was paid in a row that was left out."""
-        problem, came = self.whole.problem, self.whole.Y_[i][None, :]
         row = self.fitted.schema_.row(self.whole.X_.iloc[i])
         weights = self.fitted.weights_.at(self.fitted.inputs_of(row, "ignore"))
-        plan = problem.solve(self.fitted.outcomes_in(row), weights, self.whole.risk_)
-        found = {"policy": float(problem.costs(plan, came)[0]), "average": float(problem.costs(self.average, came)[0])}
+        outcomes = self.fitted.outcomes_in(row)
+        plans = {"policy": self.whole.problem.solve(outcomes, weights, self.whole.risk_), "average": self.average}
         for count in range(1, self.up_to + 1):
             leaves = self.grown.with_leaves(count)
             # A category that no row of the fold has keeps no rule: it gets the plan of the largest one.
             mine = next((leaf for leaf in leaves if holds_in(leaf.conditions, row)), None)
             mine = mine or max(leaves, key=lambda leaf: leaf.rows.size)
-            found[str(count)] = float(problem.costs(self.plans[mine.plan], came)[0])
-        return found
+            plans[str(count)] = self.plans[mine.plan]
+        return {name: self._paid(plan, self.whole.Y_[i], outcomes, weights) for name, plan in plans.items()}
+
+    def _paid(self, plan: Any, came: Floats, outcomes: Floats, weights: Floats) -> float:
+        """What a plan cost, judged by where its tail begins in this context: the same for whoever has planned it."""
+        problem, risk = self.whole.problem, self.whole.risk_
+        costs = np.asarray(problem.costs(plan, came[None, :]), dtype=np.float64)
+        begins = np.array([tail_begins(problem, risk, plan, outcomes, weights)])
+        counted = losses(risk, costs, begins)
+        return float(costs[0] if counted is None else counted[0])
