@@ -70,3 +70,24 @@ def test_shell_completion() -> None:
     assert told.stdout.split() == ["temperature"]
     environment |= {"COMP_WORDS": "whence ch", "COMP_CWORD": "1"}
     assert CliRunner().invoke(root.app, [], env=environment, prog_name="whence").stdout.split() == ["check"]
+
+
+def test_best_of_all_quantities_is_within_a_hundredth(small: Path) -> None:
+    """Where plans may take any value and nobody says otherwise: the answer says so, and `--within 0` asks for less."""
+    project = Project.load(small)
+    assert QuestionOptions(kind="absolute").arguments(project)["within"] == 0.01
+    assert QuestionOptions(kind="absolute", within=0.0).arguments(project)["within"] == 0.0
+    assert QuestionOptions().arguments(project)["within"] == 0.0
+    told = run("explain", small, "-c", "3", "-i", "row:20", "--kind", "absolute", "--no-holds")
+    assert "within 1 % of the best" in " ".join(told.stdout.split())
+    small.write_text(f"{PROJECT}within = 0\n", "utf-8")
+    assert QuestionOptions(kind="absolute").arguments(Project.load(small))["within"] == 0.0
+
+
+def test_the_context_of_a_plan_is_handed_over(small: Path) -> None:
+    """Plans that are told by their contexts bring them along; others bring none."""
+    project = Project.load(small)
+    found = project.contexts_of("row:20", " context: 3", "rolls=20, cakes=30", None)
+    assert found is not None
+    assert sorted(found["temp"]) == sorted([project.X["temp"].iloc[2], project.X["temp"].iloc[19]])
+    assert project.contexts_of("any") is None

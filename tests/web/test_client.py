@@ -43,7 +43,7 @@ def test_decisions_are_those_of_the_policy(live: Live, bakery: Client) -> None:
 @pytest.mark.parametrize("scene", ["bakery", "city"])
 def test_an_explanation_is_read_whole_and_can_be_verified(live: Live, scene: str) -> None:
     policy, today, context, plan = asked(live, scene)
-    why = Client(live.url, scene=scene).explain(context, plan, kind="absolute", time_limit=30)
+    why = Client(live.url, scene=scene).explain(context, plan, kind="absolute", within=0, known=context, time_limit=30)
     own = policy.explain(today, live.app.state.scenes[scene].alternative, kind="absolute", time_limit=30)
     assert (why.status, why.distance, why.bound) == pytest.approx((own.status, own.distance, own.bound))
     assert why.changes.equals(own.changes)

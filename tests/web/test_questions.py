@@ -64,7 +64,7 @@ def own_answer(scene: Scene, path: str, instead: Any, **asked: Any) -> Any:
 @pytest.mark.parametrize(
     ("scene", "asked"),
     [
-        ("bakery", {"plan": [319, 105, 93, 43], "kind": "absolute"}),
+        ("bakery", {"plan": [319, 105, 93, 43], "kind": "absolute", "within": 0.0}),
         ("bakery", {"fixed": ["rain"], "margin": 0.02}),
         ("strange", {"instead": {"through": [[0, 2]]}, "kind": "absolute"}),
         ("strange", {"instead": "any"}),

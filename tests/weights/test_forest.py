@@ -204,3 +204,12 @@ def test_rows_are_checked() -> None:
     frozen = ForestWeights.of(weights.forest_)
     with pytest.raises(InputError, match=r"'X' must have the 3 columns that the fitted forest has seen. Got 2"):
         frozen.fit(X[:, :2], Y)
+
+
+def test_a_forest_is_the_same_whatever_the_number_of_threads() -> None:
+    """Seeds are drawn before trees are grown; 0 threads are none."""
+    X, Y = np.random.default_rng(0).random((80, 3)), np.random.default_rng(1).random((80, 2))
+    one, two = (ForestWeights(8, random_state=3, n_jobs=jobs).fit(X, Y).weights(X) for jobs in (None, 2))
+    assert (one == two).all()
+    with pytest.raises(InputError, match="'n_jobs' parameter of ForestWeights"):
+        ForestWeights(n_jobs=0).fit(X, Y)

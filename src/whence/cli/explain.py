@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -55,7 +56,7 @@ def explain(
     asked: QuestionOptions,
     threads: Annotated[
         int | None,
-        typer.Option(min=1, max=256, help="Threads that search together; 1 unless the project says otherwise."),
+        typer.Option(min=1, max=256, help="Threads that search together; two where the machine has them."),
     ] = None,
     report: ReportOption = None,
     policy: PolicyOption = None,
@@ -84,8 +85,9 @@ def explain(
     check_target("'--report'", report)
     ready = open_project(project, policy)
     arguments = asked.arguments(ready)
-    if threads is not None:
-        arguments["threads"] = threads
+    arguments["threads"] = threads or arguments["threads"]
+    if arguments["threads"] is None and arguments["engine"] != "milp":
+        arguments["threads"] = min(2, os.cpu_count() or 1)
     if decision is not None:
         arguments["decision"] = ready.plan(decision)
     given, plan = read_context(ready, context), ready.plan_asked(instead)

@@ -137,7 +137,12 @@ class QuestionOptions:
             given["holds"] = False
         if "time_limit" not in defaults.said:
             given.setdefault("time_limit", SECONDS)
-        return defaults.options(fixed=(*defaults["fixed"], *fixed), bounds=read_bounds(bounds, schema) or None, **given)
+        found = defaults.options(
+            fixed=(*defaults["fixed"], *fixed), bounds=read_bounds(bounds, schema) or None, **given
+        )
+        if "within" not in given:
+            found["within"] = defaults.within(found["kind"], project.policy)
+        return found
 
 
 def _parameters() -> Iterator[inspect.Parameter]:

@@ -128,6 +128,11 @@ class DecisionProblem(ABC):
     def solve(self, Y: Floats, weights: Floats, risk: Risk) -> Any:
         """Return a plan that minimises `risk` of the costs when row i of `Y` has weight ``weights[i]``."""
 
+    @property
+    def continuous(self) -> bool:
+        """Whether plans are quantities that may take any value: of these, hardly ever is one exactly the best."""
+        return False
+
     def outcome_columns(self) -> int | None:
         """Return how many columns the outcomes must have; None where any number will do."""
         return None

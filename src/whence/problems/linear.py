@@ -131,6 +131,11 @@ class LinearProblem(BaseEstimator, DecisionProblem, Quantities):  # type: ignore
         rows: Floats = np.asarray((matrix @ y.T).T) + shift
         return rows
 
+    @property
+    def continuous(self) -> bool:
+        """Return whether some variable need not be whole."""
+        return not bool(read_integrality(self.integrality).all())
+
     def outcome_columns(self) -> int | None:
         """Return how many columns outcomes have: one per variable, or what the cost map takes."""
         matrix, _ = read_cost_map(self.cost_map)

@@ -349,6 +349,11 @@ class Newsvendor(BaseEstimator, DecisionProblem, Quantities):  # type: ignore[mi
             plan = least_cvar_between(y, w / w.sum(), (holding, backorder, budget), tail, (low, upper))
         return np.clip(plan, low, upper)
 
+    @property
+    def continuous(self) -> bool:
+        """Return that plans may hold any quantity."""
+        return True
+
     def outcome_columns(self) -> int | None:
         """Return how many columns outcomes have: one per product; None where the parameters do not tell."""
         for given in (self.holding, self.backorder):

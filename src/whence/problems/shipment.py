@@ -131,6 +131,11 @@ class Shipment(BaseEstimator, DecisionProblem, Quantities):  # type: ignore[misc
 
         return PricedShipment(self, Y, weights, outcomes)
 
+    @property
+    def continuous(self) -> bool:
+        """Return that plans may hold any quantity."""
+        return True
+
     def outcome_columns(self) -> int:
         """Return how many columns outcomes have: one per location."""
         return int(self._shipping().shape[1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import time
 import tomllib
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -13,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from joblib import parallel_config
 from sklearn.base import clone
 
 from whence.deciding import outside
@@ -118,7 +120,9 @@ class Project:
     def fitted(self) -> Policy:
         """Return the policy, fitted to the history; it is fitted once."""
         if self._fitted is None:
-            self._fitted = clone(self.policy).fit(self.X, self.Y, sample_weight=self.weight)
+            # A forest is the same however many threads grow it.
+            with parallel_config(n_jobs=min(2, os.cpu_count() or 1)):
+                self._fitted = clone(self.policy).fit(self.X, self.Y, sample_weight=self.weight)
         return self._fitted
 
     def use(self, policy: Policy, digest: str = "") -> None:

@@ -20,6 +20,7 @@ from whence.explain.robust import HOLDS
 from whence.policy import Policy
 from whence.project.findings import COUNT, POSITIVE, SEED, TEXT, Section, is_number
 from whence.risk import CVaR, Expectation, Risk
+from whence.util.aliases import Kind
 from whence.util.files import complete, read_file
 from whence.util.text import nearest
 from whence.weights import DecisionForest, ForecastWeights, ForestWeights, KernelWeights, KNNWeights, Weights
@@ -107,6 +108,10 @@ WEIGHTS: Mapping[str, tuple[type[Weights], Mapping[str, tuple[Rule, Any]]]] = {
 UNSAID = ("metric", "scaled", "weights", "gap")
 
 
+#: The share of the best plan's cost that counts as none where plans are quantities.
+NEAR = 0.01
+
+
 class ExplainDefaults:
     """How questions are asked unless a call says otherwise: what a project `said`, by the names of `ask.OPTIONS`.
 
@@ -116,6 +121,15 @@ class ExplainDefaults:
 
     def __init__(self, instead: str | None = None, **said: Any) -> None:
         self.instead, self.said = instead, said
+
+    def within(self, kind: Kind, policy: Policy) -> float:
+        """Return by which share more than the best a plan may cost where a question does not say.
+
+        The project's share, or 1 % where plans are quantities: nobody means exactly the best one of a continuum.
+        """
+        if kind != "absolute" or "within" in self.said:
+            return float(self["within"]) if kind == "absolute" else 0.0
+        return NEAR if policy.problem.continuous else 0.0
 
     def __getitem__(self, name: str) -> Any:
         """Return the value of an option: the project's, or the usual one."""

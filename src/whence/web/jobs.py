@@ -258,9 +258,10 @@ def asked_of(scene: Scene, asked: models.QuestionRequest, settings: ServerSettin
         fixed=[*scene.fixed, *asked.fixed],
         bounds=asked.bounds,
         time_limit=time_limit_of(scene, asked.time_limit, settings),
-        within=asked.within,
+        within=scene.defaults.within(asked.kind, scene.policy) if asked.within is None else asked.within,
         threads=scene.threads or settings.threads,
         instead=asked.instead,
+        known=asked.known,
     )
 
 
@@ -277,6 +278,8 @@ def check(scene: Scene, asked: Asked) -> list[str]:
     if question.holds is not None:
         check_judge(scene.policy, question.refits)
     row = scene.row_of(asked.context)
+    if asked.known is not None:
+        scene.row_of(asked.known)
     asked_set(scene.policy, replace(question, instead=scene.instead_of(asked.plan, asked.instead)))
     scene.policy.schema_.space(row, asked.fixed, scene.bounds_of(asked.bounds))
     return scene.remarks(row)

@@ -250,6 +250,7 @@ class Scene:
             margin=f"{margin[0]:g} cost" if isinstance(margin, tuple) else margin,
             plausible=own["plausible"],
             max_changes=own["max_changes"],
+            within=self.defaults.within("absolute", policy),
             unknown="" if own["confidence"] else self.unknown,
             forecasts=self.forecasts(),
         )

@@ -241,6 +241,7 @@ def put(ask: Callable[..., Any], scene: Scene, asked: Asked, **more: Any) -> Any
         scene.instead_of(asked.plan, asked.instead),
         kind=asked.kind,
         within=asked.within,
+        known=None if asked.known is None else scene.row_of(asked.known),
         fixed=asked.fixed,
         bounds=scene.bounds_of(asked.bounds),
         engine=scene.engine,

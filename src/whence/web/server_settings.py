@@ -30,7 +30,7 @@ class ServerSettings:
     # not say, and searches that may wait; more are refused.
     workers: int = field(default_factory=lambda: min(4, max(2, (os.cpu_count() or 2) - 1)))
     #: Of several contexts that are equally near, more threads may find another one each time.
-    threads: int = 1
+    threads: int = field(default_factory=lambda: 2 if (os.cpu_count() or 1) >= 4 else 1)
     queue: int = 64
     # Most seconds that a search may take; finished searches that are remembered, and for how long.
     time_limit: float = 60.0

@@ -148,6 +148,7 @@ class Scene(SceneEntry):
     margin: float | str | None = _told("By how much a plan must be cheaper, where the project says so.")
     plausible: float | None = _told("How usual a context found must be, where the project says so.")
     max_changes: int | None = _told("How many features may change at most, where the project says so.")
+    within: float = _told("How much more than the best plan counts as best in absolute questions, as a share.", 0.0)
     unknown: str = _told("Why it is not known how far answers can be relied on, in a sentence.", "")
     forecasts: list[ForecastRange] = _told("What is forecast and may be asked about; none where nothing is.", [])
 
@@ -285,13 +286,11 @@ class QuestionRequest(ContextRequest):
         "quantities by name under 'at_least' and 'at_most', pairs under 'between', or plans under 'only'. Without "
         "either, what the project asks about, or any plan."
     )
+    known: Context | None = _told("A context in which the plan is known to do, such as the one whose plan it is.")
     kind: Literal["relative", "absolute"] = "relative"
-    within: float = Field(
-        default=0.0,
-        ge=0,
-        le=LARGEST,
-        allow_inf_nan=False,
-        description="For absolute questions: how much more than the best plan the plan may cost, as a share of it.",
+    within: Annotated[float, Field(ge=0, le=LARGEST, allow_inf_nan=False)] | None = _told(
+        "For absolute questions: how much more than the best plan the plan may cost, as a share of it. Without it, "
+        "what the project says, or 0.01 where plans are quantities that may take any value."
     )
     margin: Annotated[float, Field(ge=0, lt=1)] | Annotated[StrictStr, Field(max_length=100)] | None = _told(
         "By how much the plan must be cheaper: a share of the decision's cost, or a text such as '10 cost'."

@@ -22,7 +22,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from whence.checks import FLAG, whole
+from whence.checks import FLAG, JOBS, whole
 from whence.errors import InputError, InputTypeError, NotFittedError
 from whence.util.aliases import Floats
 from whence.weights.base import Capabilities, Weights, as_mass, as_matrix, check_order
@@ -69,6 +69,8 @@ class ForestWeights(TreeWeights):
         Smallest number of bootstrap samples in a leaf.
     missing : bool
         Whether numbers of a context may be missing (NaN): every split then sends them to a side of its own.
+    n_jobs : int, optional
+        Threads that grow trees, as in scikit-learn; the forest is the same whatever their number.
 
     Examples
     --------
@@ -87,6 +89,7 @@ class ForestWeights(TreeWeights):
         random_state: int | np.random.RandomState | None = None,
         min_samples_leaf: int = 5,
         missing: bool = False,
+        n_jobs: int | None = None,
     ) -> None:
         self.n_trees = n_trees
         self.max_depth = max_depth
@@ -94,6 +97,7 @@ class ForestWeights(TreeWeights):
         self.random_state = random_state
         self.min_samples_leaf = min_samples_leaf
         self.missing = missing
+        self.n_jobs = n_jobs
 
     kind: ClassVar[str] = "forest"
     label: ClassVar[str] = "forest"
@@ -213,6 +217,7 @@ class ForestWeights(TreeWeights):
             max_features=self.max_features,
             min_samples_leaf=self.min_samples_leaf,
             random_state=self.random_state,
+            n_jobs=self.n_jobs,
         )
         try:
             return forest.fit(
@@ -224,6 +229,7 @@ class ForestWeights(TreeWeights):
     def _check_parameters(self) -> None:
         whole(1).check_all("ForestWeights", self, "n_trees", "min_samples_leaf")
         whole(1).or_none().check_all("ForestWeights", self, "max_depth")
+        JOBS.or_none(", or None").check_all("ForestWeights", self, "n_jobs")
 
     def describe(self) -> str:
         """Return the number and depth of the trees."""

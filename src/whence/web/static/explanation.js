@@ -15,11 +15,13 @@ import { answersOf, isShown, judgedByRefits, KINDS, state, subscribe, thenOf, up
 import { meterFor, progressLine, redraw, refitLine } from "./waiting.js";
 import { wishWords } from "./wish.js";
 
+/** What is asked of the best plan: to be it, or where plans are quantities to be near it. */
+const near = (best, whose) => (state.scene.within ? `${whose} within ${Number((100 * state.scene.within).toPrecision(3))} % of the best` : best);
 /** Title and question of an explanation, by what it is about. */
 const TEXTS = {
   mine: {
     relative: () => ["Better than the decision", "Where would your plan have been at least as good as the decision?"],
-    absolute: () => ["Best of all plans", "Where would no plan at all have been better than yours?"],
+    absolute: () => ["Best of all plans", `Where would ${near("no plan at all have been better than yours", "your plan have been")}?`],
   },
   any: {
     relative: () => ["What would change the plan", "Where would today’s plan no longer have been near the best? “Near” is within 1 %, unless Conditions say otherwise."],
@@ -27,7 +29,7 @@ const TEXTS = {
   },
   set: {
     relative: () => ["Better than the decision", `Where would ${asked} have been at least as good as the decision?`],
-    absolute: () => ["Best of all plans", `Where would ${asked} have been the best of all plans?`],
+    absolute: () => ["Best of all plans", `Where would ${near(`${asked} have been the best of all plans`, `${asked} have been`)}?`],
   },
 };
 /** The set that the explanations are about, in words: what is wished for may have changed since. */

@@ -3,13 +3,13 @@
 import { api } from "./api.js";
 import { conditionsAsked } from "./conditions.js";
 import { isPending, questionLine } from "./searches.js";
-import { answersOf, hasWish, KINDS, setExplanation, state, thenOf, update } from "./state.js";
+import { answersOf, hasWish, KINDS, plannedIn, setExplanation, state, thenOf, update } from "./state.js";
 
 const line = questionLine({ look: api.job, cancel: api.cancel, abandon: api.abandon });
 
 /** What a question is about, as it is sent: a plan, or a set of plans. */
 export const SUBJECTS = {
-  mine: () => ({ plan: state.plan }),
+  mine: () => ({ plan: state.plan, ...(plannedIn.has(state.plan) ? { known: plannedIn.get(state.plan) } : {}) }),
   any: () => ({ instead: "any" }),
   set: () => ({ instead: state.wish }),
 };

@@ -10,7 +10,7 @@ import { announce, failed } from "./notices.js";
 import { quantitiesView } from "./plan-quantities.js";
 import { routeView } from "./plan-route.js";
 import { wordsView } from "./plan-words.js";
-import { ask, missing, numbers, observationNamed, planName, shownThen, state, subscribe, takingOver } from "./state.js";
+import { ask, missing, numbers, observationNamed, planName, plannedIn, shownThen, state, subscribe, takingOver } from "./state.js";
 
 /** A plan of more letters than this is folded. */
 const LONG = 280;
@@ -60,6 +60,7 @@ function takeForm() {
 
   function takeCurrent() {
     if (!state.decision) return;
+    if (Array.isArray(state.decision.plan)) plannedIn.set(state.decision.plan, { ...state.context });
     ask({ plan: state.decision.plan, check: null, drawing: false });
     say("Your plan is now the decision for the controls as they are. Change the controls, and compare.");
   }
@@ -75,6 +76,7 @@ function takeForm() {
       const past = await api.observation(id, number);
       const decision = await api.decide(id, past.context);
       if (state.scene.id !== id) return;
+      if (Array.isArray(decision.plan)) plannedIn.set(decision.plan, past.context);
       ask({ plan: decision.plan, check: null, drawing: false });
       say(`Your plan is now the decision for observation ${observationNamed(past)}.`);
     } catch (error) {

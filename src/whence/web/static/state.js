@@ -3,6 +3,8 @@
 const listeners = new Set();
 
 export const KINDS = ["relative", "absolute"];
+/** The contexts in which plans were decided, by plan: whoever asks about one hands its context over. */
+export const plannedIn = new WeakMap();
 
 /** Questions with several answers, the comparison of two contexts, and the question about a forecast. */
 export const OTHERS = ["front", "menu", "reasons", "compare", "forecast", "prices", "rules"];
