@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 
 import whence as wh
+from whence.features.dates import fitted_date
 from whence.features.relation_trees import table_tree
 
 DAYS = pd.DataFrame({"date": pd.date_range("2023-02-01", "2024-11-30"), "x": 0.5})
@@ -147,6 +148,23 @@ def test_days_that_exist() -> None:
         mixed = one.copy()
         mixed[at] = other[at]
         assert tree.keeps(mixed[None, :])[0] == (mixed[:-1].tobytes() in known)
+
+
+@pytest.mark.parametrize(
+    ("kind", "bounds", "ends"),
+    [
+        (wh.Date(), None, ("2023-01-01", "2024-12-31")),
+        (wh.Date(low="2023-06-01"), None, ("2023-06-01", "2024-12-31")),
+        (wh.Date(low="2023-06-01", high="2024-08-31"), ("2023-05-01", "2024-06-30"), ("2023-06-01", "2024-06-30")),
+        (wh.Date(low="2023-06-01"), ("2023-07-01", None), ("2023-07-01", "2024-12-31")),
+        (wh.Date(change="increase"), ("2023-07-01", None), ("2024-06-14", "2024-12-31")),
+        (wh.Date(change="decrease"), ("2023-07-01", None), ("2023-07-01", "2024-06-14")),
+    ],
+)
+def test_days_that_may_be_suggested(kind: wh.Date, bounds: Any, ends: tuple[str, str]) -> None:
+    """The latest of all first days and the earliest of all last ones, and no day before today where only later ones."""
+    found = fitted_date("date", kind, DAYS, 0).range_from(date(2024, 6, 14), bounds, restricted=True)
+    assert tuple(map(str, found)) == ends
 
 
 def test_holidays_that_nobody_named() -> None:

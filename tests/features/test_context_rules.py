@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import weakref
 
 import numpy as np
@@ -13,6 +14,7 @@ from tests.forests import paper_forest
 import whence as wh
 from whence.features.kinds import fraction_of
 from whence.features.number_column import Lattice
+from whence.features.relation_trees import RelationTree
 from whence.report.fingerprint import digest
 
 DAYS = ["Mon", "Fri", "Sat", "Sun"]
@@ -185,9 +187,11 @@ def test_relations_must_be_texts(given: object) -> None:
         wh.Schema(relations=given)  # type: ignore[arg-type]
 
 
-def test_relations_stand_beside_missing_numbers_but_are_not_about_them() -> None:
-    """What a relation names must be known in every row of the history, and in the context."""
+@pytest.mark.parametrize("first", [False, True])
+def test_relations_stand_beside_missing_numbers_but_are_not_about_them(first: bool) -> None:
+    """What a relation names must be known in every row of the history, and in the context; wherever it stands."""
     gaps = X.assign(wind=np.where(np.arange(len(X)) % 3, 1.0 * np.arange(len(X)), np.nan))
+    gaps = gaps[["wind", *X]] if first else gaps
     about = ["`dew point` <= temperature", "observed(day, weekend)"]
     schema = wh.Schema({"weekend": wh.Derived("day")}, relations=about).fit(gaps, missing=True)
     assert schema.broken({**ROW, "wind": np.nan}) == []
@@ -199,6 +203,22 @@ def test_relations_stand_beside_missing_numbers_but_are_not_about_them() -> None
         assert refused.value.parameter == "relations"
         with pytest.raises(wh.WhenceError, match="Got one about 'wind'"):
             schema.related([text], gaps)
+
+
+def test_a_rule_is_kept_in_a_box_where_every_point_keeps_it() -> None:
+    """Thresholds at the ends of boxes belong to the left, as they do for a point."""
+    tree = RelationTree.of(
+        [(0, 1.0, 1, 2), (-1, 0.0, -1, -1), (1, 1.0, 3, 4), (-1, 0.0, -1, -1), (-1, 0.0, -1, -1)],
+        [False, True, False, False, True],
+    )
+    corners = [np.array(pair, dtype=np.float64) for pair in itertools.product(range(4), repeat=2)]
+    kept = 0
+    for low, high in itertools.product(corners, corners):
+        if (low <= high).all():
+            points = [point for point in corners if (low <= point).all() and (point <= high).all()]
+            assert tree.always_kept(low, high) == tree.keeps(np.array(points)).all()
+            kept += tree.always_kept(low, high)
+    assert kept > 5
 
 
 def test_derived_features() -> None:

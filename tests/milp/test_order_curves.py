@@ -125,6 +125,23 @@ class OrderCase:
         return float(found.fun) if found.status == 0 else np.inf
 
 
+def test_where_a_curve_is_at_most_a_limit() -> None:
+    """Curves through whole numbers, whose corners often lie at the limit: inside the intervals and nowhere else."""
+    rng = np.random.default_rng(5)
+    x = np.arange(-60, 61) / 4.0
+    for _ in range(300):
+        at = np.sort(rng.choice(12, int(rng.integers(1, 5)), replace=False)).astype(float)
+        curve = Broken(
+            at, rng.integers(-3, 4, at.size).astype(float), float(rng.integers(-2, 3)), float(rng.integers(-2, 3))
+        )
+        limit = float(rng.integers(-3, 4))
+        found = curve.at_most(limit)
+        inside = np.any(
+            [(low - 1e-9 <= x) & (x <= high + 1e-9) for low, high in found] or [np.zeros(x.size, bool)], axis=0
+        )
+        assert (inside == (curve(x) <= limit + 1e-9)).all()
+
+
 def test_orders_of_several_products_by_lines() -> None:
     """What is found is as near as the least of all linear programs; no context drawn at random is nearer."""
     statuses = []
