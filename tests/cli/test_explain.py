@@ -32,7 +32,7 @@ def test_explain_in_words_and_as_a_report(bakery: Path, tmp_path: Path) -> None:
 
 def test_explain_as_json(small: Path) -> None:
     """The JSON on stdout is the explanation that the policy gives, and can be read back."""
-    told = run("explain", small, "-c", "3", "-i", "rolls=20, cakes=30", "--kind", "absolute", "--json")
+    told = run("explain", small, "-c", "3", "-i", "rolls=20, cakes=30", "--kind", "absolute", "--json", "--no-holds")
     why = wh.Explanation.from_json(told.stdout)
     project = Project.load(small)
     expected = project.fitted().explain(project.context(3), project.plan("20,30"), kind="absolute")
@@ -43,7 +43,7 @@ def test_explain_as_json(small: Path) -> None:
 def test_the_answer_comes_before_the_report(small: Path, tmp_path: Path) -> None:
     """Where the report cannot be written the answer is printed all the same, then the error with its exit code."""
     resource = pytest.importorskip("resource")
-    asked = ("explain", small, "-c", "3", "-i", "row:9")
+    asked = ("explain", small, "-c", "3", "-i", "row:9", "--no-holds")
     answer = run(*asked)
     assert answer.exit_code == 0
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -61,7 +61,7 @@ def test_the_answer_comes_before_the_report(small: Path, tmp_path: Path) -> None
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is always full is a matter of Linux")
 def test_a_full_disk(small: Path) -> None:
     """A full disk under the report or under the answer itself is a sentence and exit code 2, without a traceback."""
-    command = [sys.executable, "-m", "whence", "explain", str(small), "-c", "3", "-i", "row:9"]
+    command = [sys.executable, "-m", "whence", "explain", str(small), "-c", "3", "-i", "row:9", "--no-holds"]
     report = subprocess.run(
         [*command, "--report", "/dev/full"], capture_output=True, text=True, env=ENVIRONMENT, check=False
     )
@@ -77,7 +77,7 @@ def test_a_full_disk(small: Path) -> None:
 
 def test_a_share_of_the_best_from_the_command_line_and_the_project(small: Path) -> None:
     """`--within` and the project's `within` reach the policy; a relative question of the command line has none."""
-    asked = ("explain", small, "-c", "3", "-i", "rolls=20, cakes=30", "--json")
+    asked = ("explain", small, "-c", "3", "-i", "rolls=20, cakes=30", "--json", "--no-holds")
     project = Project.load(small)
     expected = project.fitted().explain(project.context(3), [20.0, 30.0], kind="absolute", within=0.2)
     told = json.loads(run(*asked, "--kind", "absolute", "--within", "0.2").stdout)
@@ -211,7 +211,7 @@ def test_so_is_a_memory_limit(small: Path) -> None:
 
 def test_bounds_and_fixed_features_reach_the_policy(small: Path) -> None:
     """What the command line allows is what `Policy.explain` allows."""
-    arguments = ("explain", small, "-c", "3", "-i", "rolls=20, cakes=30", "--json")
+    arguments = ("explain", small, "-c", "3", "-i", "rolls=20, cakes=30", "--json", "--no-holds")
     project = Project.load(small)
     expected = project.fitted().explain(
         project.context(3), [20.0, 30.0], fixed=["day", "rain"], bounds={"temp": (None, 20.0)}
@@ -254,7 +254,7 @@ def test_explain_refuses(small: Path, arguments: tuple[str, ...], expected: str)
 
 def test_threads_change_nothing_but_the_time(small: Path) -> None:
     """The answer is the same with several threads, said on the command line or in the project."""
-    asked = ("explain", small, "-c", "3", "-i", "row:20", "--json")
+    asked = ("explain", small, "-c", "3", "-i", "row:20", "--json", "--no-holds")
     alone = json.loads(run(*asked).stdout)
     together = json.loads(run(*asked, "--threads", "2").stdout)
     small.write_text(small.read_text("utf-8") + "threads = 2\n", "utf-8")

@@ -65,11 +65,11 @@ def test_rows_that_are_not_there(small: Path, rows: str) -> None:
 
 def test_explain_without_a_plan(small: Path, tmp_path: Path) -> None:
     """What would change the plan, in words, as JSON and as a report."""
-    told = run("explain", small, "-c", "3", "--report", tmp_path / "why.html")
+    told = run("explain", small, "-c", "3", "--no-holds", "--report", tmp_path / "why.html")
     assert told.exit_code == 0, told.output
     assert "stays within 1 % of the best in every context nearer than" in told.stdout
     assert (tmp_path / "why.html").exists()
-    as_json = run("explain", small, "-c", "3", "-i", "any", "--json")
+    as_json = run("explain", small, "-c", "3", "-i", "any", "--json", "--no-holds")
     assert wh.Explanation.from_json(as_json.stdout).among == "another plan"
 
 
@@ -96,10 +96,10 @@ def test_a_question_of_which_nobody_says_how_long_it_may_take_has_an_end(
     monkeypatch.setattr(options, "SECONDS", 1e-9)
     said = small.read_text("utf-8")
     small.write_text(said.replace("time_limit = 30", ""), "utf-8")
-    assert run("explain", small, "-c", "3").exit_code == 4
-    assert run("explain", small, "-c", "3", "--time-limit", "none").exit_code == 0
+    assert run("explain", small, "-c", "3", "--no-holds").exit_code == 4
+    assert run("explain", small, "-c", "3", "--no-holds", "--time-limit", "none").exit_code == 0
     small.write_text(said.replace("time_limit = 30", 'time_limit = "none"'), "utf-8")
-    told = run("explain", small, "-c", "3")
+    told = run("explain", small, "-c", "3", "--no-holds")
     assert told.exit_code == 0, told.output
     assert "Proved nearest" in told.stdout
     assert "'time_limit' must be a positive number" in refused(run("explain", small, "-c", "3", "--time-limit", "soon"))
@@ -117,7 +117,7 @@ def test_the_rows_share_one_time_limit(small: Path) -> None:
 
 def test_sets_of_quantities(small: Path) -> None:
     """Limits on quantities, several at once."""
-    told = run("explain", small, "-c", "3", "-i", "at-least:cakes=10; between:rolls=1:90")
+    told = run("explain", small, "-c", "3", "-i", "at-least:cakes=10; between:rolls=1:90", "--no-holds")
     assert told.exit_code in (0, 3), told.output
     assert "lan with at least 10 cakes and between 1 and 90 rolls" in told.stdout
     assert "'part' must be among" in refused(run("explain", small, "-c", "3", "-i", "at-least:bagels=10"))
@@ -131,7 +131,7 @@ def test_sets_of_routes(tmp_path: Path) -> None:
     """By node, by edge and by street."""
     city = write_city(tmp_path)
     for text in ("through:tunnel", "using:B1", "avoiding:A1", "using:home > tunnel"):
-        told = run("explain", city, "-c", "rain=2", "-i", text, "--kind", "absolute")
+        told = run("explain", city, "-c", "rain=2", "-i", text, "--kind", "absolute", "--no-holds")
         assert told.exit_code == 0, told.output
         assert "would have been the best plan if rain were" in told.stdout
     assert "must name nodes, edges or streets" in refused(run("explain", city, "-c", "rain=2", "-i", "through:C9"))
