@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from pathlib import Path
 
 import pytest
 from tests.cli.support import refused, run
+from tests.project.samples import SAMPLE
+
+
+@functools.cache
+def _printed() -> str:
+    """Return an explanation of the sample project, as the command prints it."""
+    return run("explain", SAMPLE / "whence.toml", "-c", "4", "-i", "row:13", "--json").stdout
 
 
 @pytest.fixture
 def certificate(bakery: Path) -> Path:
-    """An explanation of the sample project, as the command prints it."""
+    """Write the explanation beside the project."""
     path = bakery.with_name("why.json")
-    path.write_text(run("explain", bakery, "-c", "4", "-i", "row:13", "--json").stdout, "utf-8")
+    path.write_text(_printed(), "utf-8")
     return path
 
 

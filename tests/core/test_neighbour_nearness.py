@@ -87,6 +87,72 @@ def test_a_box_that_is_dropped_holds_no_explanation(euclidean: bool) -> None:
     assert feasible > 50
 
 
+RANKS = 4
+
+
+def _with_category(rng: np.random.Generator, euclidean: bool, tail: float | None):
+    """A search over a number and a category, and the distances of all past contexts by the definition."""
+    axes = [
+        Axis(AxisKind.CONTINUOUS, float(rng.random()), 1.0, 0.0, 1.0),
+        Axis(AxisKind.CATEGORY, 0.0, 1.0, 0.0, RANKS - 1.0, costs=np.arange(float(RANKS))),
+    ]
+    points = np.column_stack([rng.random(N), rng.integers(RANKS, size=N).astype(float)])
+    mine, other = rng.random(N) + 0.2, rng.random(N)
+    base, how, ranks = np.zeros(N), {}, np.zeros((RANKS, 1 + RANKS))
+    if euclidean:
+        # Categories as places of their own, which need not be equally far from each other.
+        ranks[:, 1:] = np.diag(rng.uniform(0.2, 0.8, RANKS))
+        members = ranks[points[:, 1].astype(int)]
+        members[:, 0] = points[:, 0]
+        columns = np.array([[1.0, *[0.0] * RANKS], [0.0] * (1 + RANKS)])
+        base = (members**2).sum(axis=1)
+        how = {
+            "slopes": np.column_stack([-2.0 * points[:, 0], np.zeros(N)]),
+            "entries": (ranks**2).sum(axis=1) - 2.0 * members @ ranks.T,
+            "places": Places(axes, members, columns, ranks, np.zeros(1 + RANKS)),
+        }
+    search = NeighbourSearch(axes, points, base, K, 0.0, 1e-9, mine, 0.0, tail, by_nearness=True, **how)
+    search.cut(other)
+
+    def far(contexts: np.ndarray) -> np.ndarray:
+        along = np.abs(contexts[:, None, 0] - points[None, :, 0])
+        if not euclidean:
+            return along + (contexts[:, None, 1] != points[None, :, 1])
+        apart = ranks[contexts[:, 1].astype(int)][:, None, :] - ranks[points[:, 1].astype(int)][None, :, :]
+        return np.sqrt(along**2 + (apart**2).sum(axis=2))
+
+    return search, mine, other, far
+
+
+@pytest.mark.parametrize("euclidean", [False, True])
+def test_boxes_of_categories(euclidean: bool) -> None:
+    """The same with a category: nothing in a dropped box stands, in any category of it."""
+    dropped = 0
+    for seed in range(200):
+        rng = np.random.default_rng([seed, euclidean, 7])
+        tail = None if seed % 3 else 0.4
+        search, mine, other, far = _with_category(rng, euclidean, tail)
+        for _ in range(8):
+            low, high = np.sort(rng.random(2)), np.sort(rng.integers(RANKS, size=2))
+            low, high = np.array([low[0], high[0]]), np.array([low[0] + rng.choice([0.05, 0.3]), high[1]])
+            low, high = low.astype(float), np.minimum(high, [1.0, RANKS - 1.0]).astype(float)
+            contexts = np.array(
+                [[x, r] for x in np.linspace(low[0], high[0], 15) for r in range(int(low[1]), int(high[1]) + 1)]
+            )
+            weights = _weighed(far(contexts))
+            excess = weights @ (mine - other)
+            if tail is not None:
+                excess = _tail_mean(mine, weights, tail) - _tail_mean(other, weights, tail)
+            if search.examine(low, high, 10.0).verdict is BoxVerdict.PRUNED:
+                dropped += 1
+                ranked = np.sort(far(contexts) ** (2 if euclidean else 1), axis=1)
+                clear = ranked[:, K] - ranked[:, K - 1] > 1e-6
+                assert excess[clear].min(initial=1.0) > -1e-9, seed
+            stands = search.standing(contexts)
+            assert (excess[stands] <= 1e-9).all(), seed
+    assert dropped > 100
+
+
 def test_what_does_not_fit_together_is_refused() -> None:
     """A period shorter than the range, a tail that is no share, places of another width, and sets without a context."""
     rng = np.random.default_rng(0)

@@ -12,7 +12,7 @@ from scipy.optimize import linprog
 from sklearn.linear_model import LinearRegression
 
 import whence as wh
-from whence.claims.forecast_costs import Broken
+from whence.claims.forecast_costs import BandPricing, Broken
 from whence.milp.line_program import hull
 
 
@@ -123,6 +123,31 @@ class OrderCase:
         limits = np.append(limits, (-first - rise @ (here - low)) / size)
         found = linprog(np.ones(rooms.size), A_ub=rows, b_ub=limits, bounds=[(0, max(0.0, r)) for r in rooms])
         return float(found.fun) if found.status == 0 else np.inf
+
+
+@pytest.mark.parametrize("tail", [1.0, 0.4])
+def test_between_which_forecasts_an_order_is_good_enough(tail: float) -> None:
+    """Orders of one product under CVaR: the bands hold the forecasts at which the order costs no more, no others."""
+    rng, risk, same = np.random.default_rng(11), wh.CVaR(1.0 - tail), np.full(6, 1 / 6)
+    bounded = 0
+    for _ in range(60):
+        residuals = np.sort(rng.normal(size=6).round(2)) * rng.choice([0.1, 1.0])
+
+        def paid(order: float, forecast: float, residuals: np.ndarray = residuals) -> float:
+            over = order - forecast - residuals
+            return risk.of(np.where(over > 0.0, over, -3.0 * over), same)
+
+        pricing = BandPricing(paid, None, 0.0, (residuals[0], residuals[-1]))
+        order, other = rng.uniform(4.0, 8.0, 2).round(2)
+        tau = float(rng.choice([0.0, 0.3]))
+        found = pricing.bands(np.array([order, 1.0, 0.0]), np.array([other, 1.0, 0.0]), tau)
+        forecasts = np.linspace(0.0, 12.0, 241)
+        over = np.array([paid(order, at) - paid(other, at) - tau for at in forecasts])
+        clear = np.abs(over) > 1e-9
+        inside = np.any([(low <= forecasts) & (forecasts <= high) for low, high in found] or [over < -np.inf], axis=0)
+        assert (inside == (over <= 0.0))[clear].all()
+        bounded += 0 < inside.sum() < inside.size
+    assert bounded > 20
 
 
 def test_where_a_curve_is_at_most_a_limit() -> None:
