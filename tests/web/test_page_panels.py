@@ -123,7 +123,7 @@ def test_locks_and_limits_bind_the_explanation(bakery: Watched) -> None:
     question = sent.value.post_data_json
     assert question["fixed"] == ["weekday"]
     assert question["bounds"] == {"temperature": [None, 20]}
-    verdict = page.locator("[data-kind=relative] .spoken")
+    verdict = page.locator("[data-kind=relative] .answer")
     expect(verdict).to_be_visible()
     assert "weekday were" not in verdict.inner_text().split("Without")[0]
 
@@ -145,7 +145,7 @@ def test_categories_can_be_limited(city: Watched) -> None:
     feature(page, "period").get_by_role("button", name="Limit period").click()
     feature(page, "period").get_by_label("morning peak").uncheck()
     asked(page)
-    assert "morning peak" not in page.locator("[data-kind=relative] .spoken").inner_text().split("Without")[0]
+    assert "morning peak" not in page.locator("[data-kind=relative] .answer").inner_text().split("Without")[0]
 
 
 def test_quantities_are_typed_and_dragged_within_the_budget(bakery: Watched) -> None:

@@ -179,6 +179,7 @@ def test_number_of_changes_is_a_slider(browser: Browser, examples: str) -> None:
     slider = page.locator("#most-changes")
     said = page.locator(".most-changes output")
     expect(said).to_have_text("any")
+    page.locator(".conditions summary").click()
     with page.expect_request(re.compile("/explanations$")) as sent:
         page.locator("#ask-any").click()
     assert "max_changes" not in sent.value.post_data_json

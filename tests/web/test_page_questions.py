@@ -65,6 +65,7 @@ def test_distance_by_the_number_of_changes(browser: Browser, examples: str) -> N
     assert "proved nearest" in (label or other(page, "front").locator(".front-chart").get_attribute("aria-label") or "")
     rows.nth(1).get_by_role("button", name="Show it: the context").click()
     expect(page.locator(".feature.changed")).to_have_count(2)
+    page.locator(".conditions summary").click()
     page.locator("#most-changes").fill("1")
     # The chart is about any number of changes: it is not outdated by the slider.
     expect(other(page, "front")).not_to_contain_class("stale")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
@@ -31,8 +30,8 @@ LOOKS: dict[str, dict[str, Any]] = {
 }
 #: Height of a strip, of 1 for each feature; other plans' are lower.
 HEIGHT = {"decision": 0.5, "alternative": 0.5, "another": 0.3}
-#: Turns that are written below a strip, and how far apart they must be, as shares of it.
-WRITTEN, APART = 4, 0.09
+#: How far apart numbers below a strip must be, as a share of it.
+APART = 0.09
 
 
 def strips(
@@ -99,8 +98,7 @@ def _draw(ax: Axes, policy: Policy, strip: Strip, place: int, row: pd.Series) ->
     from matplotlib.patches import Rectangle
 
     now = policy.schema_.feature_values(row)[strip.feature]
-    spans = _spans(strip)
-    for (left, right), one in zip(spans, strip.stretches, strict=True):
+    for (left, right), one in zip(strip.spans(), strip.stretches, strict=True):
         tall = HEIGHT[one.verdict]
         gap = 0.0 if strip.ordered else 0.004
         box = (left + gap, place - tall / 2), right - left - 2 * gap, tall
@@ -112,49 +110,16 @@ def _draw(ax: Axes, policy: Policy, strip: Strip, place: int, row: pd.Series) ->
             ax.text(
                 (left + right) / 2, place + 0.3, fitting(text, 12, 1), ha="center", va="top", fontsize=7, color=SOFT
             )
-    at = _place(strip, spans, now)
+    at = strip.place(now)
     if at is not None:
         ax.plot([at], [place], marker="o", markersize=7, markerfacecolor="white", markeredgecolor=INK, linestyle="")
     if strip.ordered:
         _numbers(ax, strip, place)
 
 
-def _spans(strip: Strip) -> list[tuple[float, float]]:
-    """Return from where to where each stretch is drawn, as shares of the width."""
-    if not strip.ordered:
-        return [(i / len(strip.stretches), (i + 1) / len(strip.stretches)) for i in range(len(strip.stretches))]
-    low, high = _number(strip.stretches[0].begin), _number(strip.stretches[-1].end)
-    if high == low:
-        return [(0.0, 1.0)]
-    ends = [_number(one.begin) for one in strip.stretches] + [high]
-    return [((a - low) / (high - low), (b - low) / (high - low)) for a, b in pairwise(ends)]
-
-
-def _place(strip: Strip, spans: list[tuple[float, float]], now: Any) -> float | None:
-    """Return where a value of the feature is drawn."""
-    if not strip.ordered:
-        found = [i for i, one in enumerate(strip.stretches) if one.begin == now]
-        return sum(spans[found[0]]) / 2 if found else None
-    low, high = _number(strip.stretches[0].begin), _number(strip.stretches[-1].end)
-    number = _number(now)
-    if number != number:
-        return None
-    return (number - low) / (high - low) if high > low else 0.5
-
-
-def _number(entry: Any) -> float:
-    """Return a number or a day as a number."""
-    return float(entry) if isinstance(entry, Real) else float(pd.Timestamp(entry).toordinal())
-
-
 def _numbers(ax: Axes, strip: Strip, place: int) -> None:
     """Write both ends below a strip, and where it turns where there is room."""
-    spans = _spans(strip)
-    written = [(0.0, strip.stretches[0].begin), (1.0, strip.stretches[-1].end)]
-    for (left, _), turn in list(zip(spans[1:], strip.turns, strict=True))[:WRITTEN]:
-        if all(abs(left - other) > APART for other, _ in written):
-            written.append((left, turn))
-    for at, entry in written:
+    for at, entry in strip.numbers(APART):
         text = plain(float(entry), 3) if isinstance(entry, Real) else f"{pd.Timestamp(entry):%d %b}"
         side = {0.0: "left", 1.0: "right"}.get(at, "center")
         ax.text(at, place + 0.3, text, ha=side, va="top", fontsize=7, color=SOFT)

@@ -16,12 +16,14 @@ from msgspec import structs
 
 from whence.problems.plan_text import Point
 from whence.report.build import document_of
+from whence.report.context_table import context_rows, observation_named
 from whence.report.document import Map, Panel, Plans, Report, Shown, ShownRange, ShownValue, Spread, WorldsEntry
-from whence.report.numbers import plain, share, with_unit
+from whence.report.numbers import plain, share, value, with_unit
 from whence.report.plan_drawings import LETTER, labels, most_different, placed, streets_along, visited
 from whence.report.question_words import heading, other_plan
 from whence.report.reliance import another_plan, by_a_hair
 from whence.report.words import warns
+from whence.search.verdict_strips import NEAR, Strip
 from whence.util.files import write_text
 from whence.util.json import number_from_plain
 
@@ -43,6 +45,7 @@ __all__ = [
     "range_bar",
     "rendered",
     "route_map",
+    "strip_bar",
     "ticks",
     "write",
 ]
@@ -210,6 +213,44 @@ def _chips(drawn: ShownRange, top: int) -> tuple[list[dict[str, Any]], int]:
     return chips, y + 24
 
 
+#: How stretches of a strip look, and what is said of them.
+LOOKS = {"decision": "d", "alternative": "a", "another": "o"}
+
+
+def strip_bar(strip: Strip, report: Report) -> Markup:
+    """Return a strip as a drawing: along a feature which plan is best, where it turns, and where the context is."""
+    kind, unit = report.kinds.get(strip.feature, ""), report.units.get(strip.feature, "")
+    now = strip.place(report.initial.get(strip.feature))
+    side, across = 6, WIDTH - 12
+    stretches = [
+        {"look": LOOKS[one.verdict], "x": side + left * across, "width": max((right - left) * across - 0.6, 0.8)}
+        | ({"y": 22, "height": 8} if one.verdict == "another" else {"y": 19, "height": 14})
+        for (left, right), one in zip(strip.spans(), strip.stretches, strict=True)
+    ]
+    texts = [
+        {"x": side + at * across, "text": value(entry, kind), "side": {0.0: "start", 1.0: "end"}.get(at, "middle")}
+        for at, entry in strip.numbers(0.15)
+    ]
+    if not strip.ordered:
+        room = across / len(strip.stretches)
+        texts = [
+            {"x": side + room * (i + 0.5), "text": _fitting(value(one.begin, kind), room), "side": "middle"}
+            for i, one in enumerate(strip.stretches)
+        ]
+    name = f"{strip.feature} ({unit})" if unit else strip.feature
+    told = ", ".join(f"{value(one.begin, kind)}: {one.verdict}" for one in strip.stretches)
+    return rendered(
+        "strip.svg",
+        name=_fitting(name, WIDTH),
+        title=f"Best along {name}: {told}",
+        stretches=stretches,
+        now=None if now is None else side + now * across,
+        texts=texts,
+        width=WIDTH,
+        height=54,
+    )
+
+
 def ticks(low: float, high: float, wanted: int = 5) -> list[float]:
     """Round numbers between `low` and `high`.
 
@@ -271,13 +312,27 @@ def fragment(explanation: Explanation, title: str = "", question: str = "") -> s
     return fragment_of("report.html", title=title, question=question, **_content(explanation))
 
 
-def page(explanation: Explanation, *, title: str = "Why not my plan?", question: str = "") -> str:
-    """Return the report as the text of a file that needs nothing else and never touches the network."""
+def page(
+    explanation: Explanation, *, title: str = "Why not my plan?", question: str = "", strips: Sequence[Strip] = ()
+) -> str:
+    """Return the report as the text of a file that needs nothing else and never touches the network.
+
+    `strips` are those of the context that it is about (see `whence.search.verdict_strips`).
+    """
     now = f"Written on {datetime.now(UTC):%Y-%m-%d at %H:%M} UTC."
-    return page_of("report.html", title=title, question=question, now=now, **_content(explanation))
+    content = _content(explanation)
+    content |= {"strips": [strip_bar(strip, content["report"]) for strip in strips], "near": share(NEAR)}
+    return page_of("report.html", title=title, question=question, now=now, **content)
 
 
-def write(explanation: Explanation, path: Any, *, title: str = "Why not my plan?", question: str = "") -> None:
+def write(
+    explanation: Explanation,
+    path: Any,
+    *,
+    title: str = "Why not my plan?",
+    question: str = "",
+    strips: Sequence[Strip] = (),
+) -> None:
     """Write the report to `path`: a file that needs nothing else and never touches the network.
 
     The file appears complete or not at all.
@@ -290,6 +345,8 @@ def write(explanation: Explanation, path: Any, *, title: str = "Why not my plan?
         Where to write, in a folder that exists.
     title, question : str
         Heading of the page, and a sentence or two that say what was asked.
+    strips : sequence of Strip
+        Which plan is best along each feature of the context that was asked about.
 
     Examples
     --------
@@ -302,7 +359,7 @@ def write(explanation: Explanation, path: Any, *, title: str = "Why not my plan?
     ...     print((pathlib.Path(folder) / "why.html").read_text("utf-8")[:15])
     <!doctype html>
     """
-    write_text(path, page(explanation, title=title, question=question), "a report")
+    write_text(path, page(explanation, title=title, question=question, strips=strips), "a report")
 
 
 def _content(explanation: Explanation) -> dict[str, Any]:
@@ -317,6 +374,8 @@ def _content(explanation: Explanation) -> dict[str, Any]:
     return {
         "report": report,
         "shown": shown,
+        "day": observation_named(explanation, report),
+        "context": context_rows(report),
         "changed": changed,
         "rounded": bool(rounded),
         "costs": _costs(report, shown),

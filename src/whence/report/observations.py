@@ -94,6 +94,8 @@ def _observation(explanation: Explanation, row: int, part: float | None) -> Obse
 COLUMNS = 6
 #: Observations that are listed as gaining weight, and as many that lose it.
 LISTED = 5
+#: What an observation must carry of the turn to be listed, at least.
+LEAST_PART = 0.005
 
 
 def speaking_of(report: Report, cost_headings: Sequence[str]) -> ShownSpeaking:
@@ -120,12 +122,20 @@ def speaking_of(report: Report, cost_headings: Sequence[str]) -> ShownSpeaking:
     said += f", {_speakers(after)} in the changed one; {share(turned)} of the weight moves." if moved else "."
     gaining, losing = seen.gaining[:LISTED], seen.losing[:LISTED]
     lists = [("They gain most weight", gaining), ("They lose most weight", losing)]
+    parts = [one.part for one in gaining + losing if one.part is not None]
+    if moved and parts:
+        # By what they contribute; what is next to nothing is not listed.
+        every = sorted((*seen.gaining, *seen.losing), key=lambda one: -abs(one.part or 0.0))
+        mattering = [one for one in every if abs(one.part or 0.0) >= LEAST_PART][: 2 * LISTED]
+        if not mattering:
+            together = share(sum(one.part or 0.0 for one in every))
+            said += f" None of them matters much by itself: the {len(every)} that move most carry {together} of the turn."
+        lists, parts = [("They matter most", mattering)], [one.part for one in mattering if one.part is not None]
     tables = [
         _table(report, heading, chosen, moved, cost_headings)
         for heading, chosen in (lists if moved else [("They weigh most", gaining)])
         if chosen
     ]
-    parts = [one.part for one in gaining + losing if one.part is not None]
     return ShownSpeaking(said=said, tables=tables, share=share(sum(parts)) if parts else "", moved=turned)
 
 

@@ -12,6 +12,8 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from itertools import pairwise
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -94,6 +96,37 @@ class Strip:
     def turns(self) -> list[Any]:
         """Where one verdict ends and the next begins."""
         return [one.begin for one in self.stretches[1:]] if self.ordered else []
+
+    def spans(self) -> list[tuple[float, float]]:
+        """Return from where to where each stretch is drawn, as shares of the width."""
+        if not self.ordered:
+            return [(i / len(self.stretches), (i + 1) / len(self.stretches)) for i in range(len(self.stretches))]
+        ends = [_number(one.begin) for one in self.stretches] + [_number(self.stretches[-1].end)]
+        low, across = ends[0], ends[-1] - ends[0]
+        return [((a - low) / across, (b - low) / across) for a, b in pairwise(ends)] if across > 0 else [(0.0, 1.0)]
+
+    def place(self, value: Any) -> float | None:
+        """Return where a value of the feature is drawn; None where it has no place."""
+        if not self.ordered:
+            found = [span for span, one in zip(self.spans(), self.stretches, strict=True) if one.begin == value]
+            return sum(found[0]) / 2 if found else None
+        low, high, at = _number(self.stretches[0].begin), _number(self.stretches[-1].end), _number(value)
+        if np.isnan(at):
+            return None
+        return (at - low) / (high - low) if high > low else 0.5
+
+    def numbers(self, apart: float) -> list[tuple[float, Any]]:
+        """Return what is written below it: both ends and, at least `apart` from others, where it turns."""
+        written = [(0.0, self.stretches[0].begin), (1.0, self.stretches[-1].end)]
+        for (left, _), turn in zip(self.spans()[1:], self.turns, strict=True):
+            if all(abs(left - other) > apart for other, _ in written):
+                written.append((left, turn))
+        return written
+
+
+def _number(entry: Any) -> float:
+    """Return a number or a day as a number."""
+    return float(entry) if isinstance(entry, Real) else float(pd.Timestamp(entry).toordinal())
 
 
 @dataclass(frozen=True)

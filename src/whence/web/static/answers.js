@@ -1,15 +1,26 @@
 // One answer in its card: its proof, what it says, how far it may be relied on, and the rule.
 
-import { button, byId, h, icon } from "./dom.js";
-import { plain, share } from "./format.js";
+import { bringIntoView, button, byId, h, icon } from "./dom.js";
+import { aligned, plain, share, withUnit } from "./format.js";
 import { term } from "./terms.js";
 import { ask, isShown, state, thenOf, update } from "./state.js";
 
 /** What comes instead of today's plan, where no plan of one's own was asked about: it is named, and can be made one's own. */
-function successor({ text, plan }) {
+export function successor({ text, plan }) {
   const take = () => ask({ plan, check: null, drawing: false });
   return h("div", { class: "successor" }, h("p", {}, h("b", { text: "Takes over: " }), h("span", { text })),
     button("Make it my plan", take, { label: "Make the plan that takes over my plan" }));
+}
+
+/** What both plans, and the policy's own plan, cost in the context found: one line. */
+export function costsThere({ explanation: found, then }) {
+  if (!then || found.status === "already") return null;
+  const paid = [then.alternative.cost, then.decision.cost, then.cost];
+  const texts = aligned(paid).map((text) => withUnit(text, state.scene.cost_unit));
+  const own = Math.abs(then.cost - then.alternative.cost) <= 1e-9 * Math.max(Math.abs(then.cost), 1);
+  const entry = (plan, name, text, title) => h("span", { class: `paid ${plan}`, title }, h("span", { text: `${name} ` }), h("b", { text }), " ");
+  return h("p", { class: "costs-there" }, h("span", { class: "soft", text: "Costs there: " }), entry("a", found.among ? "that plan" : "your plan", texts[0]), entry("d", "the decision", texts[1]),
+    own ? h("span", { class: "soft", text: found.among ? "that plan is the policy’s own there" : "yours is the policy’s own there" }) : entry("t", "the policy’s own plan", texts[2], then.text));
 }
 
 const BADGES = {
@@ -28,13 +39,18 @@ export function linesOf({ verdict, poor = "", staying, exact, forecast = "", cos
   return [verdict, poor, staying, exact, forecast, costs, there, certainty, remedy].flatMap((text) => text.split("\n")).filter(Boolean);
 }
 
-/** What an answer says; where another one stands above it, what both have in common is left out. */
+/** What an answer says besides its verdict, in paragraphs and a list. */
 function spoken(shown, brief) {
-  const [verdict, ...rest] = linesOf(brief ? { ...shown, staying: "", exact: "" } : shown);
+  const rest = linesOf(brief ? { ...shown, staying: "", exact: "" } : shown).slice(1);
   const items = rest.filter((line) => line.startsWith("  - "));
-  return h("div", { class: "spoken" }, h("p", { class: "verdict", text: verdict }),
-    items.length > 0 && h("ul", {}, items.map((line) => h("li", { text: line.slice(4) }))),
+  return h("div", { class: "spoken" }, items.length > 0 && h("ul", {}, items.map((line) => h("li", { text: line.slice(4) }))),
     rest.filter((line) => !line.startsWith("  - ")).map((line) => h("p", { text: line.trim() })));
+}
+
+/** All of an answer that is not in its first three lines, folded: what stays, the costs in words, how usual it is, and the rule. */
+export function restOf(found, brief = false) {
+  const { shown } = found;
+  return h("details", { class: "rest" }, h("summary", { text: "More about it" }), spoken(shown, brief), found.context && facts(shown), rule(shown));
 }
 
 /** How sure the answer itself is, and how far away its context. */
@@ -109,7 +125,7 @@ export function filesOf(name, report, data) {
 function showOnPage(kind, which, then) {
   update({ selected: kind, answer: which, picked: null, stage: then ? "then" : "today" });
   document.querySelector(`.explanation-card[data-${which === "holds" ? "reliable" : "kind"}="${kind}"] .answer .button`)?.focus({ preventScroll: true });
-  if (then) byId("plan-panel").scrollIntoView({ behavior: "smooth", block: "start" });
+  if (then) bringIntoView(byId("plan-panel"));
 }
 
 /** That the nearest answer tells where the policy turns, and how often such ones are true in simulated worlds. */
@@ -124,16 +140,17 @@ export function answer(kind, which, result, truly = null) {
   const onPage = isShown(kind, which) && state.stage === "then";
   return [
     badge(found),
+    h("p", { class: "verdict", text: linesOf(shown)[0] }),
+    linesOf(shown).length > 1 && !found.context && h("p", { class: "soft", text: shown.remedy.split("\n")[0] }),
+    costsThere(result),
     // That the nearest one may be relied on is told in the other card.
     (which === "holds" || !found.reliance) && agreement(found),
     truly !== null && turnsOnly(truly),
-    spoken(shown, which === "holds"),
     found.among && result.then && successor(result.then.alternative),
-    found.context && facts(shown),
-    rule(shown),
     then && h("div", { class: "row" },
       button(onPage ? "Back to today" : "Show it", () => showOnPage(kind, which, !onPage), { icon: onPage ? "undo" : "play" }),
       button("Set the controls to it", () => ask({ context: { ...then.context } }), { class: "button quiet" })),
+    restOf(found, which === "holds"),
     certificate(found),
   ];
 }

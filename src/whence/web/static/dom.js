@@ -35,11 +35,19 @@ export function put(node, ...children) {
 
 export const byId = (id) => document.getElementById(id);
 
+/** Scroll to a panel, unless it is in view: what stands beside it is to stay where it is. */
+export function bringIntoView(node) {
+  const { top, bottom } = node.getBoundingClientRect();
+  const seen = Math.min(bottom, window.innerHeight) - Math.max(top, 0);
+  if (top < 0 || seen < 0.6 * Math.min(bottom - top, window.innerHeight)) node.scrollIntoView({ behavior: "smooth", block: "start" });
+}
+
 const ICONS = {
   lock: "M6 10V7a4 4 0 0 1 8 0v3M4.5 10h11v7h-11z",
   open: "M6 10V7a4 4 0 0 1 7.6-1.7M4.5 10h11v7h-11z",
   limit: "M3 4v12M17 4v12M6 10h8M8.5 7.5 6 10l2.5 2.5M11.5 7.5 14 10l-2.5 2.5",
   undo: "M7 5 3.5 8.5 7 12M4 8.5h8a4 4 0 0 1 0 8H8",
+  redo: "M13 5l3.500 3.500L13 12M16 8.500H8a4 4 0 0 0 0 8h4",
   pen: "M4 16l1-4 8-8 3 3-8 8zM11.5 5.5l3 3",
   link: "M8.5 11.5a3 3 0 0 0 4.2 0l2.8-2.8a3 3 0 0 0-4.2-4.2l-1 1M11.5 8.5a3 3 0 0 0-4.2 0l-2.8 2.8a3 3 0 0 0 4.2 4.2l1-1",
   down: "M10 3v10M6 9.5 10 13.5l4-4M4 17h12",

@@ -4,13 +4,14 @@ import { agreement, answer, filesOf, linesOf } from "./answers.js";
 import { api } from "./api.js";
 import { asksToRely, changesSlider, conditionsDrawer } from "./conditions.js";
 import { startDock } from "./dock.js";
-import { button, byId, h, icon, put } from "./dom.js";
+import { bringIntoView, button, byId, h, icon, put } from "./dom.js";
 import { duration } from "./format.js";
 import { frontSlot } from "./front.js";
 import { pricesSlot } from "./prices.js";
 import { cancel, explain, kindsOf, pending } from "./jobs.js";
 import { announce } from "./notices.js";
 import { obstacle, planObstacle } from "./obstacles.js";
+import { openingCard, startOpening } from "./opening.js";
 import { answersOf, isShown, judgedByRefits, KINDS, state, subscribe, thenOf, update } from "./state.js";
 import { meterFor, progressLine, redraw, refitLine } from "./waiting.js";
 import { wishWords } from "./wish.js";
@@ -48,7 +49,7 @@ function turningCard(kind) {
   const meter = meterFor(progressLine(), () => cancel(kind), () => `Cancel the search: ${titleOf(kind)}`);
   const heading = h("h4", { text: "Where it turns" });
   const body = h("div", { class: "answer" });
-  const node = h("div", { class: "card explanation-card", role: "group", "data-kind": kind }, heading, meter.node, body);
+  const node = h("div", { class: "card explanation-card", role: "group", tabindex: "-1", "data-kind": kind }, heading, meter.node, body);
   let drawn = "";
   let told = "";
 
@@ -56,6 +57,8 @@ function turningCard(kind) {
     const { turns } = answersOf(entry);
     const waiting = busy && !turns;
     node.setAttribute("aria-label", `${titleOf(kind)}: where it turns`);
+    // Beside one to rely on, it is a remark.
+    node.classList.toggle("remark", Boolean(answersOf(entry).holds?.explanation.shown.reliable));
     node.classList.toggle("selected", isShown(kind, "turns") && Boolean(thenOf(turns)) && !state.stale);
     node.classList.toggle("stale", state.stale);
     node.setAttribute("aria-busy", String(waiting));
@@ -84,7 +87,7 @@ function reliableCard(kind) {
   const meter = meterFor(refitLine(), () => cancel(kind), () => `Cancel the search for what holds: ${titleOf(kind)}`);
   const heading = h("h4");
   const body = h("div", { class: "answer" });
-  const node = h("div", { class: "card explanation-card reliable", role: "group", "data-reliable": kind }, heading, meter.node, body);
+  const node = h("div", { class: "card explanation-card reliable", role: "group", tabindex: "-1", "data-reliable": kind }, heading, meter.node, body);
   let drawn = "";
   let told = "";
 
@@ -117,6 +120,14 @@ function explanationCards(kind) {
   const cards = [turningCard(kind), reliableCard(kind)];
   const [heading, hint] = [h("h3"), h("p", { class: "hint" })];
   const node = h("section", { class: "explanation-question" }, heading, hint, cards.map((card) => card.node));
+  /** The answer to rely on leads; the nearest one, by a hair, follows as a remark. */
+  function arrange(leads) {
+    const [turning, relied] = cards.map((card) => card.node);
+    if (leads === (relied.nextSibling === turning)) return;
+    const held = node.contains(document.activeElement) ? document.activeElement : null;
+    node.append(...(leads ? [relied, turning] : [turning, relied]));
+    held?.focus({ preventScroll: true });
+  }
   function sync() {
     const [title, question] = textsOf(kind);
     node.hidden = !kindsOf(state.about).includes(kind);
@@ -124,6 +135,7 @@ function explanationCards(kind) {
     heading.textContent = title;
     hint.textContent = question;
     for (const card of cards) card.sync(state.explanations[kind], pending(kind));
+    arrange(Boolean(answersOf(state.explanations[kind]).holds?.explanation.shown.reliable));
   }
   return { node, sync };
 }
@@ -141,10 +153,15 @@ function timeLimits() {
 }
 
 export function startExplanation() {
-  const asking = (about) => () => {
-    explain(about);
-    byId("explanation-panel").scrollIntoView({ behavior: "smooth", block: "start" });
+  const asking = (about) => async (event) => {
+    // Asked by key: the focus goes on to the answer, unless it has gone elsewhere.
+    const asker = event.detail === 0 ? event.currentTarget : null;
+    const answered = explain(about);
+    if (asker) answered.then(() => { if ([asker, document.body].includes(document.activeElement)) byId("explanation").querySelector(".explanation-question:not([hidden]) .explanation-card:not([hidden])")?.focus({ preventScroll: true }); });
+    bringIntoView(byId("explanation-panel"));
   };
+  const opening = openingCard();
+  startOpening();
   const change = button("What would change the plan?", asking("any"), { class: "button primary", id: "ask-any" });
   const go = button("Why not mine?", asking("mine"), { class: "button primary", id: "ask" });
   const why = h("p", { class: "hint", id: "ask-note", role: "status" });
@@ -155,10 +172,12 @@ export function startExplanation() {
   const changes = changesSlider();
   const front = frontSlot();
   const prices = pricesSlot();
-  put(byId("ask-bar"), h("label", { class: "limit" }, h("span", { text: "search for at most" }), limit.node), h("div", { class: "row few" }, changes.node, front.go), conditions.node);
-  put(byId("front"), prices.node, front.node);
-  startDock(h("div", { class: "question" }, change, go, prices.go, why));
-  put(byId("explanation"), h("div", { class: "pair" }, cards.map((card) => card.node)));
+  conditions.node.querySelector(".row").prepend(h("label", { class: "limit" }, h("span", { text: "search for at most" }), limit.node), changes.node);
+  put(byId("ask-bar"), conditions.node);
+  put(byId("front"), h("div", { class: "row" }, front.go, prices.go), prices.node, front.node);
+  startDock(h("div", { class: "question" }, change, go, why));
+  const pair = h("div", { class: "pair" }, cards.map((card) => card.node));
+  put(byId("explanation"), opening.node, pair);
   api.health().then((health) => limit.sync(health.time_limit)).catch(() => limit.sync(30));
   subscribe((changed) => {
     if (!state.scene) return;
@@ -172,6 +191,8 @@ export function startExplanation() {
     why.textContent = blocked || (state.stale ? "Something has changed since: ask again." : busy ? "Searching …" : idle ? "The nearest context in which your plan would have been right." : "");
     why.classList.toggle("by-the-way", !blocked && !state.stale && !busy);
     byId("explanation").classList.toggle("idle", idle);
+    opening.sync();
+    pair.hidden = !opening.node.hidden;
     byId("dock").classList.toggle("drawing", state.drawing);
     conditions.sync();
     changes.sync();

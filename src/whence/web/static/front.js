@@ -49,4 +49,4 @@ function front({ sentence, answer, explanations }, { about }) {
     lines.slice(explanations.length).map((text) => h("p", { class: "hint", text }))];
 }
 
-export const frontSlot = () => slot({ name: "front", title: "How few changes?", hint: "The nearest context with one change, with at most two, and so on.", text: "What each further change saves", draw: front, apart: true });
+export const frontSlot = () => slot({ name: "front", title: "How few changes would do?", hint: "The nearest context with one change, with at most two, and so on.", text: "How few changes would do?", draw: front, apart: true });

@@ -47,6 +47,9 @@ export async function explain(about = "mine", kinds = kindsOf(about)) {
   });
   await Promise.all(kinds.map((kind) => line.run(slotOf(kind, question), mine)));
   if (line.isOver(mine)) return;
+  // The answer to rely on leads, unless somebody looks at another one by now.
+  const relied = answersOf(state.explanations[state.selected]).holds;
+  if (relied?.explanation.shown.reliable && state.stage === "today" && !state.picked) update({ answer: "holds" });
   // Show the one that has found something, if only one has.
   const found = KINDS.filter((kind) => Object.values(answersOf(state.explanations[kind])).some(thenOf));
   if (found.length && !found.includes(state.selected)) update({ selected: found[0] });

@@ -90,10 +90,15 @@ export function readLink(hash) {
   return kept;
 }
 
+/** Take note of an address that was reached by Back or Forward. */
+export function heed(hash) {
+  known = hash;
+}
+
 /** Keep the address bar up to date without a new entry in the history. */
 export function writeLink() {
   const link = linkOf();
   if (!link || window.location.hash !== known) return;
-  window.history.replaceState(null, "", `#${link}`);
+  window.history.replaceState(window.history.state, "", `#${link}`);
   known = window.location.hash;
 }

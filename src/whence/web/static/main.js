@@ -18,6 +18,7 @@ import { showQuality } from "./quality.js";
 import { startStory } from "./story.js";
 import { startStrips } from "./strips.js";
 import { openScene, state, subscribe, update } from "./state.js";
+import { startUndo, undone } from "./undo.js";
 
 const THEMES = ["auto", "light", "dark"];
 const THEME_ICONS = { auto: "auto", light: "sun", dark: "moon" };
@@ -158,7 +159,7 @@ async function start() {
   await open(known ? kept.scene : state.scenes[0].id, known ? kept : {});
 }
 
-put(byId("header-tools"), linkButton(), startTheme());
+put(byId("header-tools"), startUndo(), linkButton(), startTheme());
 startContext();
 startPlan();
 startExplanation();
@@ -168,7 +169,7 @@ startDecisions();
 startStrips();
 startStory();
 subscribe(throttled(writeLink, 150));
-window.addEventListener("hashchange", () => { if (window.location.hash.includes("scene=")) start(); });
+window.addEventListener("hashchange", () => { if (window.location.hash.includes("scene=") && !undone(window.location.hash)) start(); });
 document.querySelector(".skip").addEventListener("click", (event) => {
   // The part behind "#" is the state: the way to the plans must not overwrite it.
   event.preventDefault();

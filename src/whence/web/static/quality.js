@@ -1,4 +1,4 @@
-// How good the policy is on observations that it was not fitted to: a sentence below the costs, once it is known.
+// How good the policy is on observations that it was not fitted to: a sentence under the question, once it is known.
 
 import { api } from "./api.js";
 import { byId } from "./dom.js";
@@ -18,7 +18,10 @@ export async function showQuality(id) {
     return;
   }
   if (mine !== asked || !found.text) return;
-  node.textContent = found.text;
+  const sentences = found.text.split(/(?<=\.) (?=[A-Z])/);
+  const lead = sentences.find((text) => text.startsWith("Warning")) ?? sentences.find((text) => text.startsWith("The policy")) ?? sentences[0];
+  node.querySelector("summary").textContent = lead;
+  node.querySelector("p").textContent = sentences.filter((text) => text !== lead).join(" ");
   node.classList.toggle("doubtful", found.warning);
   node.hidden = false;
 }

@@ -2,7 +2,7 @@
 
 import { filesOf } from "./answers.js";
 import { api } from "./api.js";
-import { button, byId, h, icon, put } from "./dom.js";
+import { bringIntoView, button, byId, h, icon, put } from "./dom.js";
 import { announce } from "./notices.js";
 import { askOther, cancelOther, otherObstacle, pendingOther } from "./others.js";
 import { ask, state, thenOf, update } from "./state.js";
@@ -15,7 +15,7 @@ export const isPicked = (listed) => state.picked?.result === listed;
 function pick(listed, about) {
   const on = isPicked(listed) && state.stage === "then";
   update({ picked: on ? null : { result: listed, about }, stage: on ? "today" : "then" });
-  if (!on) byId("plan-panel").scrollIntoView({ behavior: "smooth", block: "start" });
+  if (!on) bringIntoView(byId("plan-panel"));
 }
 
 /** The buttons of one explanation of several: look at its context, or go on from there. `called` tells them apart. */

@@ -36,6 +36,8 @@ export const state = {
   about: "mine",
   /** What an answer must keep to: {holds, margin, plausible, changes}; as many changes as there are features are any number. */
   conditions: {},
+  /** What would change today's plan, asked for without anybody's doing: {state, job, result}. */
+  opening: { state: "idle" },
   /** Both explanations: {state, job, progress, nearest, result, error}. */
   explanations: nothingAsked(),
   /** Answers to the other questions: {state, about, kind, job, progress, result, error, stale}. */
@@ -120,6 +122,7 @@ export function openScene(scene, kept = {}) {
     drawing: false,
     check: null,
     explanations: nothingAsked(),
+    opening: { state: "idle" },
     others: nothingElse(),
     subject: kept.subject ?? null,
     picked: null,
