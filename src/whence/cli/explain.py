@@ -112,7 +112,7 @@ def explain(
             with waiting("Judging the policy ..."):
                 why = why.with_quality(judged(ready.fitted()))
         texts = {"title": ready.title} if ready.title else {}
-        why.to_html(report, question=ready.question, **texts)
+        why.to_html(report, question=ready.question, policy=ready.fitted(), **texts)
         note(f"The report is in {report}.")
     # The nearest explanation is what was asked for; Ctrl-C may have come when it was there already.
     status = (why.nearest or why).status

@@ -287,11 +287,16 @@ class Explanation(Finding, frozen=True, kw_only=True, eq=False, dict=True, weakr
 
         return fragment(self)
 
-    def to_html(self, path: Any, *, title: str = "Why not my plan?", question: str = "") -> None:
-        """Write a self-contained report to `path`, under `title` and after a sentence that says what was asked."""
+    def to_html(
+        self, path: Any, *, title: str = "Why not my plan?", question: str = "", policy: Policy | None = None
+    ) -> None:
+        """Write a self-contained report to `path`, under `title` and after a sentence that says what was asked.
+
+        With the fitted `policy`, it also shows which plan is best along each feature.
+        """
         from whence.report.html import write
 
-        write(self.with_rule(nearest=True), path, title=title, question=question)
+        write(self.with_rule(nearest=True), path, title=title, question=question, policy=policy)
 
     def plot(self) -> Figure:
         """Return a matplotlib figure of changes, plans, costs, outcomes and observations (:mod:`whence.plot`).

@@ -14,6 +14,7 @@ from jinja2 import Environment, PackageLoader
 from markupsafe import Markup
 from msgspec import structs
 
+from whence.errors import InputError
 from whence.problems.plan_text import Point
 from whence.report.build import document_of
 from whence.report.context_table import context_rows, observation_named
@@ -23,12 +24,13 @@ from whence.report.plan_drawings import LETTER, labels, most_different, placed, 
 from whence.report.question_words import heading, other_plan
 from whence.report.reliance import another_plan, by_a_hair
 from whence.report.words import warns
-from whence.search.verdict_strips import NEAR, Strip
+from whence.search.verdict_strips import NEAR, Strip, strips
 from whence.util.files import write_text
 from whence.util.json import number_from_plain
 
 if TYPE_CHECKING:
     from whence.explain.explanation import Explanation
+    from whence.policy import Policy
 
 __all__ = [
     "ALTERNATIVE",
@@ -213,7 +215,9 @@ def _chips(drawn: ShownRange, top: int) -> tuple[list[dict[str, Any]], int]:
     return chips, y + 24
 
 
-#: How stretches of a strip look, and what is said of them.
+#: Processor seconds that the strips of a report may take.
+STRIP_SECONDS = 2.0
+#: How stretches of a strip look.
 LOOKS = {"decision": "d", "alternative": "a", "another": "o"}
 
 
@@ -228,7 +232,7 @@ def strip_bar(strip: Strip, report: Report) -> Markup:
         for (left, right), one in zip(strip.spans(), strip.stretches, strict=True)
     ]
     texts = [
-        {"x": side + at * across, "text": value(entry, kind), "side": {0.0: "start", 1.0: "end"}.get(at, "middle")}
+        {"x": side + at * across, "text": _short(entry, kind), "side": {0.0: "start", 1.0: "end"}.get(at, "middle")}
         for at, entry in strip.numbers(0.15)
     ]
     if not strip.ordered:
@@ -249,6 +253,11 @@ def strip_bar(strip: Strip, report: Report) -> Markup:
         width=WIDTH,
         height=54,
     )
+
+
+def _short(entry: Any, kind: str) -> str:
+    """Return a number or a day in a few letters."""
+    return f"{entry:%d %b}" if kind == "date" else value(entry, kind)
 
 
 def ticks(low: float, high: float, wanted: int = 5) -> list[float]:
@@ -313,15 +322,16 @@ def fragment(explanation: Explanation, title: str = "", question: str = "") -> s
 
 
 def page(
-    explanation: Explanation, *, title: str = "Why not my plan?", question: str = "", strips: Sequence[Strip] = ()
+    explanation: Explanation, *, title: str = "Why not my plan?", question: str = "", policy: Policy | None = None
 ) -> str:
     """Return the report as the text of a file that needs nothing else and never touches the network.
 
-    `strips` are those of the context that it is about (see `whence.search.verdict_strips`).
+    Where the fitted `policy` is given, it also shows which plan is best along each feature.
     """
     now = f"Written on {datetime.now(UTC):%Y-%m-%d at %H:%M} UTC."
     content = _content(explanation)
-    content |= {"strips": [strip_bar(strip, content["report"]) for strip in strips], "near": share(NEAR)}
+    drawn = [] if policy is None else _strips(explanation, policy)
+    content |= {"strips": [strip_bar(strip, content["report"]) for strip in drawn], "near": share(NEAR)}
     return page_of("report.html", title=title, question=question, now=now, **content)
 
 
@@ -331,7 +341,7 @@ def write(
     *,
     title: str = "Why not my plan?",
     question: str = "",
-    strips: Sequence[Strip] = (),
+    policy: Policy | None = None,
 ) -> None:
     """Write the report to `path`: a file that needs nothing else and never touches the network.
 
@@ -345,8 +355,8 @@ def write(
         Where to write, in a folder that exists.
     title, question : str
         Heading of the page, and a sentence or two that say what was asked.
-    strips : sequence of Strip
-        Which plan is best along each feature of the context that was asked about.
+    policy : Policy, optional
+        The fitted policy, to show which plan is best along each feature.
 
     Examples
     --------
@@ -359,7 +369,21 @@ def write(
     ...     print((pathlib.Path(folder) / "why.html").read_text("utf-8")[:15])
     <!doctype html>
     """
-    write_text(path, page(explanation, title=title, question=question, strips=strips), "a report")
+    write_text(path, page(explanation, title=title, question=question, policy=policy), "a report")
+
+
+def _strips(explanation: Explanation, policy: Policy) -> list[Strip]:
+    """Return the strips of both plans in the context asked about; none where the policy cannot read the plans."""
+    problem, names = policy.problem, policy.outcome_names_
+    try:
+        decision, other = (
+            problem.from_plain(problem.to_plain(plan), names)
+            for plan in (explanation.decision, explanation.alternative)
+        )
+        row = policy.schema_.row(explanation.initial)
+        return strips(policy, row, other, decision=decision, seconds=STRIP_SECONDS)
+    except InputError:
+        return []
 
 
 def _content(explanation: Explanation) -> dict[str, Any]:

@@ -129,7 +129,9 @@ def speaking_of(report: Report, cost_headings: Sequence[str]) -> ShownSpeaking:
         mattering = [one for one in every if abs(one.part or 0.0) >= LEAST_PART][: 2 * LISTED]
         if not mattering:
             together = share(sum(one.part or 0.0 for one in every))
-            said += f" None of them matters much by itself: the {len(every)} that move most carry {together} of the turn."
+            said += (
+                f" None of them matters much by itself: the {len(every)} that move most carry {together} of the turn."
+            )
         lists, parts = [("They matter most", mattering)], [one.part for one in mattering if one.part is not None]
     tables = [
         _table(report, heading, chosen, moved, cost_headings)

@@ -110,13 +110,15 @@ class Strip:
         if not self.ordered:
             found = [span for span, one in zip(self.spans(), self.stretches, strict=True) if one.begin == value]
             return sum(found[0]) / 2 if found else None
-        low, high, at = _number(self.stretches[0].begin), _number(self.stretches[-1].end), _number(value)
-        if np.isnan(at):
+        if value is None or pd.isna(value):
             return None
+        low, high, at = _number(self.stretches[0].begin), _number(self.stretches[-1].end), _number(value)
         return (at - low) / (high - low) if high > low else 0.5
 
     def numbers(self, apart: float) -> list[tuple[float, Any]]:
         """Return what is written below it: both ends and, at least `apart` from others, where it turns."""
+        if not self.ordered:
+            return []
         written = [(0.0, self.stretches[0].begin), (1.0, self.stretches[-1].end)]
         for (left, _), turn in zip(self.spans()[1:], self.turns, strict=True):
             if all(abs(left - other) > apart for other, _ in written):

@@ -214,8 +214,9 @@ def router() -> APIRouter:
         """The explanation as a page that needs nothing else."""
         found = _find(request, job)
         data, scene = data_of(found), find_scene(request, found.asked.scene)
+        words = {"title": scene.title, "question": scene.question}
         text = await in_thread(
-            request, lambda: page(Explanation.from_dict(json.loads(data)), title=scene.title, question=scene.question)
+            request, lambda: page(Explanation.from_dict(json.loads(data)), policy=scene.policy, **words)
         )
         return taken_away(found, text, "html")
 

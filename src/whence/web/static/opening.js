@@ -63,7 +63,11 @@ export function openingCard() {
 export function startOpening() {
   subscribe((changed) => {
     if (!state.scene) return;
-    if (!idle()) { line.begin(); return; }
+    if (!idle()) {
+      // Something else was asked: this one must not stand before it.
+      if (isPending(state.opening)) { line.begin(); update({ opening: { state: "idle" } }); }
+      return;
+    }
     if (["scene", "context", "locks", "limits"].some((key) => changed.has(key)) && !changed.has("opening")) {
       line.begin();
       update({ opening: { state: "idle" } });
