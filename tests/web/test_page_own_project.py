@@ -29,7 +29,7 @@ def inside(page: Page, *parts: Locator) -> bool:
 
 
 def test_it_answers_on_opening_and_beside_the_plans(browser: Browser, bikes: str) -> None:
-    """What would change today's plan is there by itself; then one's own question, in view with both plans and context."""
+    """What would change the plan is there by itself; then one's own question, in view with plans and context."""
     watched = opened(browser, bikes, reduced_motion="reduce")
     page = watched.page
     first = page.locator(".opening")

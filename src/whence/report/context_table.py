@@ -2,39 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import pandas as pd
-
-from whence.report.document import Report, scalar
+from whence.report.document import Report
 from whence.report.numbers import value
-
-if TYPE_CHECKING:
-    from whence.explain.explanation import Explanation
 
 __all__ = ["context_rows", "observation_named"]
 
 
-def observation_named(explanation: Explanation, report: Report) -> str:
-    """Return what the history calls the context, such as "2025-06-14 (observation 97)"; "" where it is not one of it.
+def observation_named(report: Report) -> str:
+    """Return what the history calls the context, such as "2025-06-14"; "" where no observation that is kept is it.
 
-    Of an explanation without its history, only the observations that a report keeps are known.
+    An observation weighs most in its own context, so that it is among those whose weight a report tells of.
     """
-    if explanation.source is None:
-        kept = [*report.observations.gaining, *report.observations.losing]
-        return next((one.label for one in kept if one.values == report.initial), "")
-    history = explanation.source.X
-    alike = pd.Series(True, index=history.index)
-    for name, entry in explanation.initial.items():
-        if name not in history.columns:
-            return ""
-        alike &= history[name] == entry
-    rows = alike.to_numpy().nonzero()[0]
-    if not rows.size:
-        return ""
-    # Where several are the same, the last one is the day that somebody speaks of.
-    row, label = int(rows[-1]), scalar(history.index[int(rows[-1])])
-    return f"observation {row + 1}" if isinstance(label, int) else f"{label} (observation {row + 1})"
+    kept = (*report.observations.losing, *report.observations.gaining)
+    label = next((one.label for one in kept if one.values == report.initial), "")
+    return f"row {label}" if label.isdigit() else label
 
 
 def context_rows(report: Report) -> list[tuple[str, str, str]]:

@@ -398,7 +398,7 @@ def _content(explanation: Explanation) -> dict[str, Any]:
     return {
         "report": report,
         "shown": shown,
-        "day": observation_named(explanation, report),
+        "day": observation_named(report),
         "context": context_rows(report),
         "changed": changed,
         "rounded": bool(rounded),
