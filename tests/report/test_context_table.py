@@ -10,6 +10,7 @@ import pandas as pd
 import whence as wh
 from whence.report.context_table import context_rows, observation_named
 from whence.report.html import page
+from whence.report.observations import mattering_of
 
 X = pd.DataFrame(
     {"warmth": np.linspace(0, 20, 60).round(1), "shop": ["north", "south"] * 30},
@@ -48,7 +49,7 @@ def test_observations_are_listed_by_what_they_contribute() -> None:
     """The table is sorted by the share of the turn, and rows of 0 % are not in it."""
     why = POLICY.explain(X.iloc[5], instead=[90.0])
     assert why.report.shown is not None
-    speaking = why.report.shown.speaking
+    speaking = mattering_of(why.report, why.report.shown)
     assert speaking is not None
     [table] = speaking.tables
     assert table.heading == "They matter most"

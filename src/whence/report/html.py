@@ -20,6 +20,7 @@ from whence.report.build import document_of
 from whence.report.context_table import context_rows, observation_named
 from whence.report.document import Map, Panel, Plans, Report, Shown, ShownRange, ShownValue, Spread, WorldsEntry
 from whence.report.numbers import plain, share, value, with_unit
+from whence.report.observations import mattering_of
 from whence.report.plan_drawings import LETTER, labels, most_different, placed, streets_along, visited
 from whence.report.question_words import heading, other_plan
 from whence.report.reliance import another_plan, by_a_hair
@@ -407,7 +408,7 @@ def _content(explanation: Explanation) -> dict[str, Any]:
         "quantities": quantities,
         "not_drawn": not_drawn,
         "distributions": _distributions(report, shown),
-        "observations": shown.speaking,
+        "observations": mattering_of(report, shown),
         "relied": _relied(report),
         "judged": _judged(report),
         "doubtful": warns(report.quality),

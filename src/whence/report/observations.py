@@ -7,14 +7,34 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from whence.report.document import CostPair, Observation, Panel, Report, ShownSpeaking, ShownTable, Spread, scalar
+from whence.report.document import (
+    CostPair,
+    Observation,
+    Panel,
+    Report,
+    Shown,
+    ShownSpeaking,
+    ShownTable,
+    Spread,
+    scalar,
+)
 from whence.report.numbers import aligned, share, value
 from whence.util.aliases import Floats
 
 if TYPE_CHECKING:
     from whence.explain.explanation import Explanation
 
-__all__ = ["AS_IT_IS", "KEPT", "Binned", "binned", "most_moved", "moved_share", "speaking_of", "spread_of"]
+__all__ = [
+    "AS_IT_IS",
+    "KEPT",
+    "Binned",
+    "binned",
+    "mattering_of",
+    "most_moved",
+    "moved_share",
+    "speaking_of",
+    "spread_of",
+]
 
 
 #: How many observations that gain weight, and as many that lose it, a report keeps with their contexts.
@@ -122,23 +142,31 @@ def speaking_of(report: Report, cost_headings: Sequence[str]) -> ShownSpeaking:
     said += f", {_speakers(after)} in the changed one; {share(turned)} of the weight moves." if moved else "."
     gaining, losing = seen.gaining[:LISTED], seen.losing[:LISTED]
     lists = [("They gain most weight", gaining), ("They lose most weight", losing)]
-    parts = [one.part for one in gaining + losing if one.part is not None]
-    if moved and parts:
-        # By what they contribute; what is next to nothing is not listed.
-        every = sorted((*seen.gaining, *seen.losing), key=lambda one: -abs(one.part or 0.0))
-        mattering = [one for one in every if abs(one.part or 0.0) >= LEAST_PART][: 2 * LISTED]
-        if not mattering:
-            together = share(sum(one.part or 0.0 for one in every))
-            said += (
-                f" None of them matters much by itself: the {len(every)} that move most carry {together} of the turn."
-            )
-        lists, parts = [("They matter most", mattering)], [one.part for one in mattering if one.part is not None]
     tables = [
         _table(report, heading, chosen, moved, cost_headings)
         for heading, chosen in (lists if moved else [("They weigh most", gaining)])
         if chosen
     ]
+    parts = [one.part for one in gaining + losing if one.part is not None]
     return ShownSpeaking(said=said, tables=tables, share=share(sum(parts)) if parts else "", moved=turned)
+
+
+def mattering_of(report: Report, shown: Shown) -> ShownSpeaking | None:
+    """Return the observations by what they carry of the turn, without those that carry next to nothing.
+
+    Where no shares are known, they stay as they are: by how much weight they gain and lose.
+    """
+    told, seen = shown.speaking, report.observations
+    every = sorted((*seen.gaining, *seen.losing), key=lambda one: -abs(one.part or 0.0))
+    if told is None or not told.share or not told.tables:
+        return told
+    chosen = [one for one in every if abs(one.part or 0.0) >= LEAST_PART][: 2 * LISTED]
+    carried = share(sum(one.part or 0.0 for one in chosen or every))
+    if not chosen:
+        said = f"{told.said} None of them matters much by itself: the {len(every)} that move most carry {carried}."
+        return ShownSpeaking(said=said, tables=[], moved=told.moved)
+    table = _table(report, "They matter most", chosen, True, shown.cost_headings)
+    return ShownSpeaking(said=told.said, tables=[table], share=carried, moved=told.moved)
 
 
 def _speakers(weights: Sequence[float]) -> int:
