@@ -9,12 +9,18 @@ import pandas as pd
 import pytest
 from tests.agreement.generator import CLAIMS, PREDICTORS, draw
 from tests.agreement.reference import TooMany, disagreement
-from tests.asking import searching
+from tests.asking import searching, varied
 from tests.blocks import seeds
+from tests.oracle import cells, estimator_rows
 
 import whence as wh
+from whence.engines import ENGINES
+from whence.question import Answer, Question
 from whence.search.grid import weights_at
 from whence.search.past_contexts import risk_at_leaves
+from whence.search.search_engine import Search
+
+RISKS = (wh.Expectation(), wh.CVaR(0.6))
 
 
 def history(seed: int, rows: int = 60, columns: int = 3) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -65,6 +71,50 @@ def questions(made: wh.Policy, plan: Any) -> dict[str, dict[str, Any]]:
         "no plan": {},
         "standard errors": {"instead": plan, "confidence": 0.2},
     }
+
+
+def truth(question: Question) -> float:
+    """Return the least distance of any cell in which the claim holds, by weights and plans alone; infinite for none."""
+    points, claim = cells(question), question.claim
+    distance = np.abs(points - question.space.start) @ question.space.weight
+    order = np.argsort(distance, kind="stable")
+    for part in np.array_split(order, 1 + order.size // 64):
+        for i, weights in zip(part, question.weights.weights(estimator_rows(question, points[part])), strict=True):
+            limit = claim.risk.of(claim.rival_decision, weights)
+            if claim.plans is None:
+                costs, holds = claim.alternative, claim.kind == "relative" or claim.better(weights) is None
+            else:
+                costs, holds = claim.plans.best(weights), True
+                limit = min([limit] + [claim.risk.of(one(weights), weights) for one in [claim.plans.rival] if one])
+            if holds and claim.risk.of(costs, weights) <= limit + claim.tau:
+                return float(distance[i])
+    return np.inf
+
+
+@pytest.mark.parametrize("claim", ["relative", "margin", "absolute", "within", "set", "best set", "no plan"])
+def test_deep_trees_agree_with_every_cell(claim: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three to six trees of any depth, up to four features; past contexts are looked at before the first box."""
+    asked: list[Question] = []
+
+    class Noted(Search):
+        """The search, which notes what it is asked."""
+
+        def answer(self, question: Question) -> Answer:
+            asked.append(question)
+            return super().answer(varied(question, recall_after=0))
+
+    monkeypatch.setitem(ENGINES, "search", Noted)
+    for seed in seeds(6, 700):
+        rng = np.random.default_rng(seed)
+        X, Y = history(seed, rows=24, columns=int(rng.integers(2, 5)))
+        forest = wh.ForestWeights(int(rng.integers(3, 7)), min_samples_leaf=3, random_state=seed)
+        made = wh.Policy(wh.Newsvendor([1, 2], [4, 3], budget=60), forest, risk=RISKS[seed % 2]).fit(X, Y)
+        asked.clear()
+        why = made.explain(X.iloc[0], **questions(made, made.decide(X.iloc[int(rng.integers(1, 24))]))[claim])
+        if why.status != "already":
+            wanted = truth(asked[0]) if asked else np.inf
+            assert why.distance == pytest.approx(wanted, abs=1e-9), f"{claim} of seed {seed}"
+            assert why.bound == pytest.approx(wanted, abs=1e-9), f"{claim} of seed {seed}"
 
 
 @pytest.mark.parametrize("risk", [wh.Expectation(), wh.CVaR(0.7)], ids=["mean", "cvar"])
