@@ -1,10 +1,12 @@
 """How often answers are true in the world, against the share that was asked for: where the true costs are known.
 
     python benchmarks/world.py [--class NAME]... [--policies N] [--questions N] [--start SEED] [--refits N] [--tables]
+    python benchmarks/world.py --real [--policies N] [--questions N] [--start SEED] [--tables]
 
 Every policy of a class is written to ``.benchmarks/world`` once it is done, so that classes may be run one at a time
 and beside each other; ``--tables`` makes ``docs/benchmarks/tables/world.md`` and ``docs/images/world.png`` of them.
-Seeds below 1000 were used while building; the published figures are of seeds from 1000 on.
+Seeds below 1000 were used while building; the published figures are of seeds from 1000 on. With ``--real`` the three
+real cases are cut in two: fitted and asked on one half, and what both plans really cost near the context on the other.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ import numpy as np
 import whence as wh
 from _common import ROOT
 from _worlds import CLASSES
+from defaults import case
 
 #: The shares that are asked for.
 ASKED = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
@@ -32,6 +35,9 @@ ASKED = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 LIMIT = 60.0
 #: Fewer answers than this make no point of a line.
 LEAST = 15
+#: The real cases, and rows of each that are cut in two.
+REAL = ("restaurant", "bike share", "airports (CVaR)")
+MOST_ROWS = 1_000
 KEPT = ROOT / ".benchmarks" / "world"
 
 
@@ -98,9 +104,71 @@ def counted(world: Any, why: Any, kind: str, share: float, spent: float) -> dict
     }
 
 
-def records(start: int = 0, end: int = 10**9) -> list[dict[str, Any]]:
+def halved(name: str, seed: int, questions: int) -> dict[str, Any]:
+    """Reliable answers of a policy that has seen one half of a real case, and what they are worth in the other half."""
+    problem, risk, X, Y, schema = case(name)
+    rows = np.random.default_rng([seed, 7]).permutation(len(X))[:MOST_ROWS]
+    first, second = (np.sort(part) for part in np.array_split(rows, 2))
+    policy, other = (
+        wh.Policy(problem, wh.ForestWeights(random_state=seed), risk, schema).fit(X.iloc[part], Y.iloc[part])
+        for part in (first, second)
+    )
+    found: dict[str, Any] = {"real": name, "seed": seed, "answers": []}
+    answers: list[dict[str, Any]] = found["answers"]
+    began = time.process_time()
+    for i in range(3 * questions):
+        if sum(a["asked"] == 0.9 for a in answers) == questions:
+            break
+        here, there = X.iloc[first[i]], X.iloc[first[-1 - i]]
+        nearest = policy.explain(here, instead=policy.decide(there), time_limit=LIMIT)
+        if nearest.status == "already" or nearest.context is None:
+            continue
+        for share in (0.0, 0.7, 0.9):
+            why = nearest
+            if share:
+                why = policy.explain(here, instead=nearest.alternative, holds=share, time_limit=10 * LIMIT)
+            weights = other.weights_at(why.context)
+            mine, decided = (
+                float(other.risk_.of(np.asarray(problem.costs(plan, other.Y_)), weights))
+                for plan in (why.alternative, why.decision)
+            )
+            told = {"reliable": bool(why.reliable), "distance": why.distance, "mine": mine, "decided": decided}
+            answers.append({"asked": share, **told})
+    return {**found, "seconds": time.process_time() - began}
+
+
+def real_summary(found: list[dict[str, Any]]) -> list[list[str]]:
+    """A row for every real case: how often the plan was really cheaper on the other half, and by how much."""
+    rows = []
+    for name in [*REAL, "all"]:
+        mine = [one for one in found if name in (one["real"], "all")]
+        answers = [answer for one in mine for answer in one["answers"]]
+        row = [name, str(len(mine)), str(sum(a["asked"] == 0.9 for a in answers))]
+        for share in (0.0, 0.7, 0.9):
+            some = [a for a in answers if a["asked"] == share and (a["reliable"] or not share)]
+            cheaper, gain = ([f(a) for a in some] for f in (_is_cheaper, _gain))
+            row += [f"{np.mean(cheaper):.2f} of {len(some)}", f"{100 * np.mean(gain):.1f} %"] if some else ["-", "-"]
+        rows.append(row)
+    return rows
+
+
+def _is_cheaper(answer: dict[str, Any]) -> bool:
+    return bool(answer["mine"] < answer["decided"])
+
+
+def _gain(answer: dict[str, Any]) -> float:
+    return float((answer["decided"] - answer["mine"]) / answer["decided"])
+
+
+REAL_HEAD = [
+    "case", "cuts", "questions", "nearest: cheaper in", "by", "reliable at 0.7: cheaper in", "by",
+    "reliable at 0.9: cheaper in", "by",
+]  # fmt: skip
+
+
+def records(start: int = 0, end: int = 10**9, kind: str = "[0-9]") -> list[dict[str, Any]]:
     """What was measured of seeds from `start` on, below `end`."""
-    every = [json.loads(path.read_text()) for path in sorted(KEPT.glob("*.json"))]
+    every = [json.loads(path.read_text()) for path in sorted(KEPT.glob(f"{kind}*.json"))]
     return [one for one in every if start <= one["seed"] < end]
 
 
@@ -168,6 +236,20 @@ def draw(found: list[dict[str, Any]], path: Path) -> None:
     figure.savefig(path, dpi=120)
 
 
+def cut_in_two(options: argparse.Namespace) -> None:
+    """Measure the real cases, or make their table."""
+    for seed in range(options.start, options.start + options.policies) if not options.tables else ():
+        for name in options.classes or REAL:
+            path = KEPT / f"real-{REAL.index(name)}-{seed}.json"
+            if not path.exists():
+                path.write_text(json.dumps(halved(name, seed, options.questions)))
+    rows = real_summary(records(options.start, kind="real"))
+    table = "".join(f"| {' | '.join(row)} |\n" for row in [REAL_HEAD, ["---"] * len(REAL_HEAD), *rows])
+    print(table)
+    if options.tables:
+        Path(ROOT / "docs" / "benchmarks" / "tables" / "world-real.md").write_text(table)
+
+
 def main() -> None:
     """Measure, or make the table."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -176,11 +258,15 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=8)
     parser.add_argument("--start", type=int, default=1000)
     parser.add_argument("--refits", type=int, default=0, help="of how many policies refits are asked as well")
+    parser.add_argument("--real", action="store_true", help="the real cases, cut in two")
     parser.add_argument("--tables", action="store_true")
     options = parser.parse_args()
     # New contexts may lie a little outside a small history.
     warnings.simplefilter("ignore", UserWarning)
     KEPT.mkdir(parents=True, exist_ok=True)
+    if options.real:
+        cut_in_two(options)
+        return
     for seed in range(options.start, options.start + options.policies) if not options.tables else ():
         for name in options.classes or CLASSES:
             path = KEPT / f"{list(CLASSES).index(name):02d}-{seed}.json"

@@ -144,6 +144,21 @@ def test_rounded_numbers_stay_inside() -> None:
     assert told > 20
 
 
+def test_rules_are_no_finer_than_the_data() -> None:
+    """Ends of a number that is recorded in tenths are told in tenths."""
+    rng = np.random.default_rng(8)
+    X = pd.DataFrame({"temp": rng.normal(15, 7, 150).round(1)})
+    Y = 60 + 3 * X[["temp"]].to_numpy() + rng.normal(0, 3, (150, 1))
+    policy = wh.Policy(wh.Newsvendor(1, 3), wh.ForestWeights(n_trees=30, random_state=0)).fit(X, Y)
+    told = set()
+    for at in range(0, 60, 3):
+        why = policy.explain(X.iloc[at], instead=policy.decide(X.iloc[at + 60]))
+        if why.status == "optimal":
+            told.update(re.findall(r"-?\d+\.?\d*(?= and|:|$)", why.region().conditions[0].text.partition(" is ")[2]))
+    assert len(told) > 5
+    assert all(len(text.partition(".")[2]) <= 1 for text in told), told
+
+
 def test_the_share_is_that_of_the_history() -> None:
     """Counted in the user's units."""
     for seed in range(40):

@@ -16,7 +16,8 @@ from whence.question import Answer, Question
 from whence.search.forest_search import explain
 
 BLOCKS, SEEDS, EACH = 20, 30, 2
-KAPPAS = (0.3, 1.0, 2.0, 4.0)
+#: Standard errors: also as many as a share of truth may need.
+KAPPAS = (0.3, 1.0, 2.0, 4.0, 9.0, 21.0)
 #: All ways to search, as in test_forest.py.
 WAYS: list[dict[str, Any]] = [
     {},

@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestRegressor
 
 import whence as wh
 from whence.errors import InputError
-from whence.worlds import Calibration, Worlds
+from whence.worlds import Calibration, Curve, Worlds
 from whence.worlds.calibration import drawn_rows, ladder_of
 from whence.worlds.truth import excess_there
 
@@ -61,6 +62,25 @@ def test_an_answer_is_proved_nearest_by_the_standard_errors_that_the_share_needs
     assert why.nearest is not None
     assert why.nearest.distance <= why.distance
     assert why.verify(policy).agrees, why.verify(policy)
+
+
+def test_what_is_nearest_and_reliable_is_told_once() -> None:
+    """Rain on or off: the nearest context has as many standard errors as nine of ten true answers need."""
+    rain = np.arange(80) % 2
+    demand = 40.0 + 60.0 * rain + RNG.normal(size=80)
+    weights = wh.ForestWeights(n_trees=20, max_features=1.0, random_state=0)
+    policy = wh.Policy(wh.Newsvendor(1, 3), weights).fit(pd.DataFrame({"rain": rain == 1}), demand[:, None])
+    asked = {"rain": False}, policy.decide({"rain": True})
+    policy.explain(*asked, holds=0.8)
+    curves = policy.worlds_.curves  # type: ignore[attr-defined]
+    for kind in curves:
+        curves[kind] = Curve((0.0, 1.0, 2.0), (40, 40, 40), (10, 20, 40), 40, 12, 12, "ridge", 0.5)
+    why = policy.explain(*asked, holds=0.8)
+    assert why.confidence > 0.0
+    assert why.reliable
+    assert why.nearest is None
+    assert str(why).count("rain were on") == 1
+    assert "Nearest, at distance" not in str(why)
 
 
 def test_worlds_follow_from_the_random_state(plan: Any, why: wh.Explanation) -> None:

@@ -137,8 +137,11 @@ def explained_truly(
     reliance = _reliance(wanted, explanation, curve, tried, request)
     if explanation.confidence == 0.0:
         return structs.replace(explanation, reliance=reliance)
+    # What is nearest by that many is told once where it is nearest at all.
+    same = explanation.context is not None and explanation.context.equals(nearest.context)
     # The question was another one, with `holds`: that of the whole.
-    return structs.replace(finished(explanation), reliance=reliance, nearest=structs.replace(nearest, asked={}))
+    turning = None if same else structs.replace(nearest, asked={})
+    return structs.replace(finished(explanation), reliance=reliance, nearest=turning)
 
 
 def _tried(at: Callable[[float], Explanation], nearest: Explanation, kappa: float, grain: float) -> list[Explanation]:

@@ -269,29 +269,38 @@ def _conditions(explanation: Explanation, box: Box) -> list[Condition]:
             high = max(here, float(offset[j] + scale[j] * box.upper[j] - slack))
         ends = min(space.lower[j], space.start[j]), max(space.upper[j], space.start[j])
         room = float(offset[j] + scale[j] * ends[0]), float(offset[j] + scale[j] * ends[1])
-        text = f"{name} is {_between(low, high, here, scale[j], unit)}"
+        step = getattr(schema.kind(name), "step", None) if kind == "continuous" else None
+        text = f"{name} is {_between(low, high, here, scale[j], unit, step)}"
         found.append(Condition(name, low, high, None, text, **both, room=room))
     return found
 
 
-def _between(low: float | None, high: float | None, here: float, scale: float, unit: str) -> str:
+def _between(
+    low: float | None, high: float | None, here: float, scale: float, unit: str, step: float | None = None
+) -> str:
     if low is not None and low == high:
         return with_unit(plain(low, 15), unit)
     room = math.inf if low is None or high is None else 0.5 * (high - low)
     past = min(NEAR * scale, room)
     if high is None:
         assert low is not None
-        return f"at least {with_unit(_rounded(low, here, low + past, math.ceil), unit)}"
-    most = with_unit(_rounded(high, here, high - past, math.floor), unit)
-    return f"at most {most}" if low is None else f"between {_rounded(low, here, low + past, math.ceil)} and {most}"
+        return f"at least {with_unit(_rounded(low, here, low + past, math.ceil, step), unit)}"
+    most = with_unit(_rounded(high, here, high - past, math.floor, step), unit)
+    return (
+        f"at most {most}" if low is None else f"between {_rounded(low, here, low + past, math.ceil, step)} and {most}"
+    )
 
 
-def _rounded(end: float, here: float, past: float, towards: Any) -> str:
-    """Return an end of an interval with few digits, rounded inwards.
+def _rounded(end: float, here: float, past: float, towards: Any, recorded: float | None = None) -> str:
+    """Return an end of an interval with few digits, rounded inwards: to the step in which values are `recorded`.
 
     It keeps the explanation inside where a few digits can say that. An explanation that touches the end is passed, but
     no farther than `past`.
     """
+    if recorded:
+        value = float(f"{towards(end / recorded) * recorded:.12g}")
+        if min(end, here) <= value <= max(end, here):
+            return plain(value, 15)
     size = math.floor(math.log10(abs(end))) if end else 0
     nearer = past if abs(past - end) < abs(here - end) else here
     for limit, most in ((nearer, FEW), (past, 15)):
