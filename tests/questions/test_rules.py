@@ -14,7 +14,7 @@ from tests.blocks import seeds
 
 import whence as wh
 from whence.questions.rule_tree import Condition, holds_in, round_between
-from whence.questions.rules import Rules
+from whence.questions.rules import Rules, _Crossed
 from whence.questions.worst_case import over_best
 
 CASES = 3
@@ -176,13 +176,13 @@ def test_thresholds_are_round() -> None:
 def test_under_cvar_rows_not_seen_count_by_the_tail_of_their_own_context() -> None:
     """Bad days alone make up the tail of all rows together; a plan that is bad on good days costs more all the same."""
     rng = np.random.default_rng(0)
-    bad = rng.random(200) < 0.5
-    Y = np.where(bad, rng.uniform(80, 120, 200), rng.uniform(9, 11, 200))[:, None]
-    X = pd.DataFrame({"bad": bad, "noise": rng.random(200)})
-    problem = wh.Newsvendor(holding=1, backorder=20)
-    policy = wh.Policy(problem, wh.KNNWeights(k=20), risk=wh.CVaR(0.8)).fit(X, Y)
-    found = policy.rules(up_to=2, time_limit=None)
-    assert found.average is not None
-    assert found.average.share > 1.0
-    assert found.overall is not None
-    assert found.overall.share < 0.1
+    bad = rng.random(150) < 0.5
+    Y = np.where(bad, rng.uniform(0, 200, 150), rng.uniform(149, 151, 150))[:, None]
+    X = pd.DataFrame({"bad": bad})
+    policy = wh.Policy(wh.Newsvendor(holding=1, backorder=20), wh.KNNWeights(k=40), wh.CVaR(0.8)).fit(X, Y)
+    crossed = _Crossed.of(policy, 2, 0.02, math.inf, lambda: True)
+    one, two = crossed.extra("1"), crossed.extra("2")
+    assert one is not None
+    assert two is not None
+    assert one.share > 0.15
+    assert abs(two.share) < 0.02

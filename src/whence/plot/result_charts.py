@@ -68,7 +68,7 @@ def rules(found: Any, *, ax: Axes | None = None) -> Axes:
     errors = [100.0 * extra.error for _, extra in known]
     ax.axhline(0.0, color=SOFT, linewidth=1.0)
     ax.annotate(
-        "the policy", (max(at) + 0.4, 0.0), (0, 4), textcoords="offset points", ha="right", color=SOFT, fontsize=9
+        "the policy", (max(at) + 0.4, 0.0), (0, -12), textcoords="offset points", ha="right", color=SOFT, fontsize=9
     )
     if average is not None:
         level = 100.0 * average.share
@@ -78,16 +78,14 @@ def rules(found: Any, *, ax: Axes | None = None) -> Axes:
             ha="right", color=ALTERNATIVE, fontsize=9,
         )  # fmt: skip
     ax.errorbar(at, heights, yerr=errors, color=DECISION, marker="o", linewidth=1.4, capsize=3)
-    for count, height, error in zip(at, heights, errors, strict=True):
-        ax.annotate(
-            f"{plain(height, 2)} %",
-            (count, height - error),
-            (0, -12),
-            textcoords="offset points",
-            ha="center",
-            fontsize=9,
-        )
     largest = max([*heights, 0.0 if average is None else 100.0 * average.share])
+    for count, height, error in zip(at, heights, errors, strict=True):
+        # Below the mark, unless the line of the policy is there.
+        above = abs(height - error) < 0.15 * largest
+        place, shift = (height + error, 5) if above else (height - error, -12)
+        ax.annotate(
+            f"{plain(height, 2)} %", (count, place), (0, shift), textcoords="offset points", ha="center", fontsize=9
+        )
     ax.set_ylim(min(0.0, *heights) - 0.2 * largest - 1e-9, 1.2 * largest + 1e-9)
     ax.set_xlim(0.6, max(at) + 0.45)
     ax.set_xticks(at)

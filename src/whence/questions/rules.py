@@ -204,7 +204,8 @@ class Rules(Result, Sequence[Rule]):
         count = "One rule stands" if len(self.rules) == 1 else f"{len(self.rules)} rules stand"
         head = f"{count} for the policy."
         if self.overall is not None:
-            head += f" On rows not seen they cost {_told(self.overall)} more than the policy itself"
+            they = "it costs" if len(self.rules) == 1 else "they cost"
+            head += f" On rows not seen {they} {_told(self.overall)} more than the policy itself"
             head += f", one plan for all {_told(self.average)} more." if self.average is not None else "."
         return "\n".join([head, *lines, *self.notes])
 
