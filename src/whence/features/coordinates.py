@@ -99,7 +99,7 @@ class Coordinates:
         return [names[i] for i in self._feature_at.tolist()]
 
     def coordinate_of_column(self) -> NDArray[np.int64]:
-        """For every column of the user's table (all of them numbers), its coordinate."""
+        """Return, for every column of the user's table (all of them numbers), its coordinate."""
         place = {name: c.at.start + i for c in self._columns.values() for i, name in enumerate(c.columns)}
         return np.array([place[name] for name in self._order], dtype=np.int64)
 
@@ -110,7 +110,7 @@ class Coordinates:
         return [(name, place[name], named.get(name)) for name in self._order]
 
     def affine(self) -> tuple[Floats, Floats]:
-        """Offset and scale of every coordinate: ``coordinate = (raw - offset) / scale``."""
+        """Return the offset and scale of every coordinate: ``coordinate = (raw - offset) / scale``."""
         return self._offset.copy(), self._scale.copy()
 
     def by_feature(self, amounts: Floats) -> dict[str, float]:

@@ -44,8 +44,6 @@ MONTHS = (
 QUARTERS = ("first quarter", "second quarter", "third quarter", "fourth quarter")
 #: What of a date a model can see.
 PARTS = ("weekday", "month", "day of year", "holiday", "year", "quarter", "week", "day")
-#: Days from year 1 to 1970.
-EPOCH = date(1970, 1, 1).toordinal()
 
 
 @dataclass(frozen=True)
@@ -124,7 +122,7 @@ class Date(Feature):
         return found
 
     def are_holidays(self, days: Sequence[date]) -> list[bool]:
-        """Of every day, whether it is a holiday."""
+        """Return, for every day, whether it is a holiday."""
         if callable(self.holidays):
             return [bool(self.holidays(day)) for day in days]
         known = set(self.holidays or ())
@@ -313,7 +311,7 @@ class DateColumn(Column):
         return days, np.hstack([(part.raw(spread) - part.offset) / part.scale for part in self.parts])
 
     def exists(self, allowed: DateRange, start: date, coordinates: int) -> Relations:
-        """That the parts are those of some day, as a relation between coordinates."""
+        """Say that the parts are those of some day, as a relation between coordinates."""
         _, rows = self.days(allowed, start)
         begin = self.at.start
         groups = [tuple(range(part.at.start - begin, part.at.stop - begin)) for part in self.parts]
@@ -482,7 +480,7 @@ class Calendar:
         return self._existing.get(key, lambda: (related, column.exists(allowed, start, coordinates).joined(related)))[1]
 
     def beyond(self, days: Mapping[int, DateRange], context: pd.Series, point: Floats) -> list[int]:
-        """First coordinates of the dates that are none of those that may be suggested at a point."""
+        """Return the first coordinates of the dates that are none of those that may be suggested at a point."""
         found = []
         for column in self.columns:
             start = column.day(context[column.columns[0]])

@@ -189,7 +189,7 @@ GLANCE = 1_000
 
 
 def proposed_relations(columns: Mapping[str, Column], table: pd.DataFrame) -> list[str]:
-    """Orders between numbers and features that follow from others, as texts that `Schema` takes for relations.
+    """Return orders between numbers and features that follow from others, as texts that `Schema` takes for relations.
 
     Examples
     --------

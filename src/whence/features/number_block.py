@@ -239,6 +239,6 @@ def _least(column: NumberColumn) -> float | None:
 
 
 def _with(levels: Floats, value: float) -> Floats:
-    """Sorted `levels`, and `value` among them."""
+    """Return sorted `levels`, and `value` among them."""
     at = int(np.searchsorted(levels, value))
     return levels if at < levels.size and levels[at] == value else np.insert(levels, at, value)

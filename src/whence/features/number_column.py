@@ -197,7 +197,7 @@ class NumberColumn(Column):
         return self.levels is None or bool((self.levels == value).any())
 
     def cut_at(self, cuts: NDArray[np.floating], units: bool, single: bool = True) -> NumberColumn:
-        """This column for a forest with these thresholds, so that `levels` holds what is nearest in every cell.
+        """Return this column for a forest with these thresholds, so that `levels` holds what is nearest in every cell.
 
         With `units` the forest sees the user's units, otherwise coordinates; `single` says whether as float32.
         """

@@ -83,7 +83,7 @@ class RelationTree:
         return at
 
     def keeps(self, points: Floats) -> Bools:
-        """Of every point, whether the relation holds there."""
+        """Return, for every point, whether the relation holds there."""
         kept: Bools = ~self.broken[self.leaves(points)]
         return kept
 
@@ -204,7 +204,7 @@ Node = tuple[int, float, int, int]
 
 
 def table_tree(rows: Floats, groups: Sequence[Sequence[int]], spacing: Floats, begin: int, text: str) -> RelationTree:
-    """That the coordinates from `begin` on are one of `rows`, as a tree that asks about one group after the other.
+    """Say that the coordinates from `begin` on are one of `rows`, as a tree that asks about one group after the other.
 
     Parameters
     ----------

@@ -372,7 +372,7 @@ class _Binder:
     # ---- the history -----------------------------------------------------------------------------
 
     def _seen_together(self, by: Sequence[str], of: str, text: str) -> list[Formula]:
-        """For every value of some features, what was seen of another one."""
+        """Return, for every value of some features, what was seen of another one."""
         for name in by:
             if not isinstance(self.columns[name], CategoryColumn) and not self.columns[name].choices:
                 raise NotUnderstood(f"begin with a category or a discrete number: {name!r} has too many values")

@@ -175,7 +175,7 @@ class Schema(Coordinates):
         return list(self._derived())
 
     def _owners(self, given: list[str]) -> dict[str, str]:
-        """For every column that is part of a category, the name of that category."""
+        """Return, for every column that is part of a category, the name of that category."""
         known = set(given)
         owner: dict[str, str] = {}
         for name, feature in self.features.items():

@@ -223,7 +223,7 @@ class Space:
         return [part for part in parts if part[0] <= part[1]]
 
     def allows(self, point: Floats, slack: float = 1e-9) -> NDArray[np.bool_]:
-        """For every coordinate, whether `point` may lie there."""
+        """Return, for every coordinate, whether `point` may lie there."""
         inside = (point >= self.lower - slack) & (point <= self.upper + slack)
         for j, levels in enumerate(self.levels):
             if levels is not None:

@@ -48,7 +48,7 @@ class Splits:
         return (points * self.scale + self.offset).astype(np.float32)
 
     def sides(self) -> tuple[Floats, Floats]:
-        """For every threshold, the last point before it and the first beyond it, in coordinates.
+        """Return, for every threshold, the last point before it and the first beyond it, in coordinates.
 
         What rounds to the threshold lies before it: up to half-way to the next float32.
         """
@@ -75,7 +75,7 @@ class Turns(Splits):
         return points
 
     def sides(self) -> tuple[Floats, Floats]:
-        """For every turn, the last point before it and the first beyond it."""
+        """Return, for every turn, the last point before it and the first beyond it."""
         return np.asarray(self.thresholds, dtype=np.float64), self.beyond
 
 

@@ -138,7 +138,7 @@ def _add_tree(model: Model, axes: Sequence[Axis], tree: RelationTree) -> None:
 
 
 def _boxes(tree: RelationTree, axes: Sequence[Axis]) -> list[tuple[int, Cells]]:
-    """For every leaf within reach, the first and last point of each axis that leads to it."""
+    """Return, for every leaf within reach, the first and last point of each axis that leads to it."""
     found: list[tuple[int, Cells]] = []
     waiting: list[tuple[int, Cells]] = [(0, {})]
     while waiting:

@@ -160,7 +160,7 @@ class IntegerProgram(Engine):
 
 
 def _prepared(question: Question) -> tuple[Options, Solver]:
-    """Options and solver of `question`, or one sentence on what is unknown, missing or does not fit together."""
+    """Return options and solver of `question`; refuse in one sentence what is missing or does not fit together."""
     options = Options.of(question)
     solver = solver_named(options.solver, options.confirm)
     options.check_ability(solver, question)

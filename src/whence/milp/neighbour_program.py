@@ -172,7 +172,7 @@ class _Scored:
         return np.empty(0)
 
     def distances(self, model: Model, axes: Sequence[Axis]) -> list[Linear]:
-        """Score of every sample in the context; a variable per coordinate keeps the rows short."""
+        """Return the score of every sample in the context; a variable per coordinate keeps the rows short."""
         at = []
         for axis in axes:
             column = model.variables(1, axis.points[0], axis.points[-1])

@@ -349,7 +349,7 @@ def _copies(model: Model, parts: Parts, numbers: Columns) -> Columns:
 
 
 def _tail_cost(model: Model, parts: Parts, copies: Columns, base: Floats, slope: Floats, tail: float) -> Linear:
-    """CVaR of a plan: a level, plus what the observations of the parts that are met cost beyond it."""
+    """Return CVaR of a plan: a level, plus what the observations of the parts that are met cost beyond it."""
     low = float((base + np.minimum(slope, 0.0).sum(axis=1)).min())
     high = float((base + np.maximum(slope, 0.0).sum(axis=1)).max())
     spread = max(high - low, 1e-300)

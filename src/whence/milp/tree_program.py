@@ -42,7 +42,7 @@ class Leaves:
 
 
 def splits_of(trees: Sequence[Any], inputs: InputMap, space: Space | None = None) -> list[Splits]:
-    """For every column of the trees' estimator, the thresholds that it is compared with.
+    """Return, for every column of the trees' estimator, the thresholds that it is compared with.
 
     Trees that see the user's own numbers need the `space` of the question to settle what lies just on one.
     """
@@ -80,7 +80,7 @@ def add_trees(
 
 
 def _compared(tree: Any, trees: Sequence[Any], splits: Sequence[Splits]) -> NDArray[np.floating]:
-    """For every node, what its column is compared with."""
+    """Return, for every node, what its column is compared with."""
     if not isinstance(tree, ArrayTree):
         return floor32(tree.threshold)
     found = np.zeros(tree.node_count)
@@ -118,7 +118,7 @@ def _add_tree(
 def _boxes(
     tree: Any, axes: Sequence[Axis], coordinate: NDArray[np.int64], seen: Seen, threshold: NDArray[np.floating]
 ) -> dict[int, Box]:
-    """For every leaf within reach, the first and last point of each axis that leads to it."""
+    """Return, for every leaf within reach, the first and last point of each axis that leads to it."""
     left, right, feature = tree.children_left, tree.children_right, tree.feature
     found: dict[int, Box] = {}
     open_nodes: list[tuple[int, Box]] = [(0, {})]

@@ -82,7 +82,7 @@ def _tail(cost: Floats, w: Floats, mass: float) -> NDArray[np.intp]:
 
 
 def _breakpoints(y: Floats) -> tuple[Floats, NDArray[np.intp]]:
-    """Distinct non-negative demands of each product in ascending order from 0, a column each, and how many.
+    """Return the distinct non-negative demands of each product in ascending order from 0, a column each, and how many.
 
     Shorter columns are filled up with their last entry.
     """
@@ -97,7 +97,7 @@ def _breakpoints(y: Floats) -> tuple[Floats, NDArray[np.intp]]:
 
 
 def _grid(points: Floats, count: NDArray[np.intp], plan: Floats, near: int) -> Floats:
-    """Breakpoints of each product: all that are near the plan, ever fewer away from it, and both ends."""
+    """Return breakpoints of each product: all that are near the plan, ever fewer away from it, and both ends."""
     reach, step = [near], float(near)
     while reach[-1] < points.shape[0]:
         step *= _GROWTH
@@ -120,7 +120,7 @@ def _is_exact(points: Floats, grid: Floats, plan: Floats) -> bool:
 
 
 def _least_on_grid(y: Floats, share: Floats, terms: Terms, grid: Floats) -> tuple[Floats, float]:
-    """Plan and value of least CVaR with costs interpolated between the points of `grid`.
+    """Return the plan and value of least CVaR with costs interpolated between the points of `grid`.
 
     Variables are the steps between neighbouring points, the value-at-risk (never negative, as costs are not) and the
     excess of each sample over it, whose prices `share` are the weights over ``1 - alpha``.

@@ -55,10 +55,6 @@ def restricted(routes: ShortestPath | RouteSet, how: How, items: Sequence[Any]) 
     return RouteSet(problem, (*before, *(one for one in found if one is not None)))
 
 
-#: Tail, edge and head of arcs, from the target backwards; how many nodes there are; source and target.
-Arcs = tuple[Any, int, int, int]
-
-
 class RouteSet(PlanSet):
     """Routes that go through, use or avoid what was asked for.
 
@@ -255,7 +251,7 @@ class RouteSet(PlanSet):
         return None
 
     def _visits(self) -> tuple[list[frozenset[int]], frozenset[int]]:
-        """For each visit that has to be made the edges that make it, and the edges that must not be used."""
+        """Return, for each visit that has to be made, the edges that make it; and the edges that must not be used."""
         visits = [one.edges for one in self.asked if one.how != "avoiding"]
         return visits, frozenset[int]().union(*(one.edges for one in self.asked if one.how == "avoiding"))
 

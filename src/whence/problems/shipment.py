@@ -258,7 +258,7 @@ def first_stage(
 
 
 def recourse_costs(ship: Floats, spot: float, z: Floats, Y: Floats) -> Floats:
-    """Cheapest recourse cost at plan `z` of every row of `Y`."""
+    """Return the cheapest recourse cost at plan `z` of every row of `Y`."""
     program, rates = _supply_and_demand(ship, Y), _recourse_rates(ship, spot)
     program.cost[z.size :] = np.tile(rates, Y.shape[0])
     program.lower[: z.size] = program.upper[: z.size] = z

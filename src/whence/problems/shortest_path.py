@@ -145,7 +145,7 @@ def _mean(w: Floats, tail: float) -> Floats:
 
 
 def _tail(costs: Floats, w: Floats, tail: float) -> tuple[float, Floats]:
-    """CVaR of `costs` and the distribution of the envelope that attains it."""
+    """Return CVaR of `costs` and the distribution of the envelope that attains it."""
     order = np.argsort(-costs, kind="stable")
     distribution = np.empty_like(w)
     distribution[order] = tail_flow(w[order], tail) / tail

@@ -124,7 +124,7 @@ class Source:
             self._lines.setdefault(keys[:length], number)
 
     def at(self, *keys: str) -> Place:
-        """File, line and path of a key; the line of what it stands in where it has none of its own."""
+        """Return file, line and path of a key; the line of what it stands in where it has none of its own."""
         line = next((self._lines[keys[:n]] for n in range(len(keys), 0, -1) if keys[:n] in self._lines), None)
         return Place(self.path.name, line, ".".join(keys))
 

@@ -149,7 +149,8 @@ def _fault(kind: Any, value: Any, path: str, what: str = "explanation") -> Input
         options = [option for option in get_args(kind) if option is not type(None)]
         if len(options) == 1 and value is not None:
             return _fault(options[0], value, path, what)
-    for name, inner, entry in _entries(kind, value):
+    # What a document is comes before what it says.
+    for name, inner, entry in sorted(_entries(kind, value), key=lambda one: one[0] != "schema"):
         try:
             msgspec.convert(entry, inner)
         except msgspec.ValidationError:

@@ -465,7 +465,7 @@ def out_of_bag(models: Sequence[Any], forecaster: Forecaster, X: Floats, outcome
 
 
 def _bags(forest: Any, leaves: NDArray[np.int64], n: int) -> NDArray[np.bool_]:
-    """Of each tree and row, whether the tree has learned from the row."""
+    """Return, for each tree and row, whether the tree has learned from the row."""
     drawn = forest.estimators_samples_
     found = np.zeros((len(drawn), n), dtype=np.bool_)
     for t, (tree, samples) in enumerate(zip(forest.estimators_, drawn, strict=True)):

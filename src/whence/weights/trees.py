@@ -169,7 +169,7 @@ class LeafMembers:
         return self.order.ravel()[places], size
 
     def totals(self) -> Floats | None:
-        """For the nodes of all trees, the mass of its samples (0 for branches); None where all count alike."""
+        """Return, for the nodes of all trees, the mass of its samples (0 for branches); None where all count alike."""
         return None if self.mass is None else np.concatenate([self._total(t) for t in range(len(self.trees))])
 
     def _total(self, t: int) -> Floats:
