@@ -43,6 +43,25 @@ class Asked:
     question: str = "explain"
     #: What only that question takes.
     more: dict[str, Any] = field(default_factory=dict)
+    #: Where it is nothing to search for, but something that is soon told: which of `whence.web.quick`.
+    quick: str = ""
+
+
+@dataclass(frozen=True)
+class Ping:
+    """Say that you are there."""
+
+
+@dataclass(frozen=True)
+class Pong:
+    """The worker is there."""
+
+
+@dataclass(frozen=True)
+class NewScenes:
+    """Scenes in the place of those that there were, pickled."""
+
+    scenes: bytes
 
 
 @dataclass(frozen=True)
@@ -80,6 +99,8 @@ class Failed:
     """Why there is no answer, in one sentence."""
 
     reason: str
+    #: Whether the question itself is wrong.
+    refused: bool = False
 
 
 def packed(message: Any) -> bytes:

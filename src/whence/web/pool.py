@@ -7,21 +7,20 @@ import contextlib
 import itertools
 import logging
 import math
-import os
 import pickle
 import secrets
-import sys
 import time
-from collections import deque
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from whence.question import Progress
 from whence.web import wire as models
-from whence.web.messages import Answered, Asked, Cancel, Failed, FoundNearest, Ready, header_size, length, packed
+from whence.web.clients import Client, FairQueue
+from whence.web.messages import Answered, Asked, Cancel, Failed, FoundNearest, NewScenes
 from whence.web.scenes import Scene
 from whence.web.server_settings import ServerSettings
+from whence.web.worker_process import PROBE, SILENT_AFTER, STUCK_AFTER, WorkerProcess
 
 log = logging.getLogger("whence.web")
 
@@ -29,6 +28,8 @@ log = logging.getLogger("whence.web")
 HUNG = 300.0
 #: Seconds after which a search that was told to stop is ended with its process.
 DEAF = 10.0
+#: The same for what is soon told, and nobody waits for any more.
+ABANDONED = 1.0
 #: Seconds after which a search is given up that somebody was waiting for, unless it is asked for again: when their
 #: connection was closed, and when they had their news and did not come back.
 LEFT, SILENT = 2.0, 30.0
@@ -38,8 +39,7 @@ PAUSE = 30.0
 FINISHED = ("done", "cancelled", "failed")
 
 
-class QueueFull(Exception):
-    """No more searches may wait."""
+NOBODY = Client()
 
 
 @dataclass(eq=False)
@@ -48,12 +48,15 @@ class Job:
 
     id: str
     asked: Asked
+    client: Client = NOBODY
     state: models.State = "queued"
     progress: Progress | None = None
     #: The nearest answer for the page, as long as it is not the answer itself.
     nearest: bytes | None = None
     answer: Answered | None = None
     error: str | None = None
+    #: Whether the question itself was wrong.
+    refused: bool = False
     #: What to know about its context.
     remarks: list[str] = field(default_factory=list)
     #: Whether somebody wants it stopped.
@@ -84,74 +87,45 @@ class Job:
             await asyncio.wait_for(self._news.wait(), seconds)
 
 
-class _Worker:
-    """One worker process and the line to it."""
+@dataclass(eq=False)
+class _Lane:
+    """Questions of a kind, and the processes for them."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        self._process, self._to, self._from = process, process.stdin, process.stdout
-        self.pid = process.pid
-        self.ended = asyncio.create_task(process.wait())
-
-    @classmethod
-    async def start(cls, scenes: bytes) -> _Worker:
-        """A process that has loaded the scenes; an EOFError or OSError if it could not."""
-        # It finds the modules that the server finds, and none that only happens to lie in the folder it is started in.
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        environment |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-        pipe = asyncio.subprocess.PIPE
-        command = (sys.executable, "-P", "-m", "whence.web.worker")
-        # In a session of its own: Ctrl-C in the server's terminal is the server's business.
-        process = await asyncio.create_subprocess_exec(
-            *command, stdin=pipe, stdout=pipe, start_new_session=True, env=environment
-        )
-        worker = cls(process)
-        try:
-            worker.send(scenes)
-            if not isinstance(await worker.receive(), Ready):
-                raise EOFError("The worker did not start.")
-        except BaseException:
-            await worker.end()
-            raise
-        return worker
-
-    def send(self, message: Any) -> None:
-        self._to.write(packed(message))
-
-    async def receive(self) -> Any:
-        try:
-            header = await self._from.readexactly(header_size)
-            return pickle.loads(await self._from.readexactly(length(header)))
-        except (asyncio.IncompleteReadError, ConnectionError) as error:
-            raise EOFError("The worker is gone.") from error
-
-    def kill(self) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            self._process.kill()
-
-    async def end(self) -> None:
-        self.kill()
-        self._to.close()
-        await self.ended
+    queue: FairQueue[Job]
+    processes: int
+    ready: set[WorkerProcess] = field(default_factory=set)
+    arrived: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 class Pool:
     """A queue of questions and the processes that answer them."""
 
     def __init__(self, scenes: Sequence[Scene], settings: ServerSettings) -> None:
-        # Fitted once and sent as they are: a forest without a seed would be another one in every process.
-        self._scenes = pickle.dumps(list(scenes), pickle.HIGHEST_PROTOCOL)
         self._settings = settings
         self._jobs: dict[str, Job] = {}
-        self._waiting: deque[Job] = deque()
-        self._arrived = asyncio.Event()
-        self._running: dict[str, _Worker] = {}
-        self._ready: set[int] = set()
+        each, deciders = settings.queue, settings.deciders
+        self._lanes = {
+            "search": _Lane(FairQueue(each, settings.running), settings.workers),
+            # One client never has them all.
+            "quick": _Lane(FairQueue(2 * each, max(1, deciders - 1)), deciders),
+        }
+        self._running: dict[str, WorkerProcess] = {}
         self._numbers = itertools.count(1)
-        # One after the other, so that the first one is ready soon.
+        #: Whether no more questions are taken, because the server is about to end.
+        self.draining = False
+        self.version = 0
+        self.replace(scenes)
+        # One after the other, so that the first one is ready soon; first of all, one that decides.
         self._starting = asyncio.Lock()
-        self._tasks = [asyncio.create_task(self._work()) for _ in range(settings.workers)]
+        lanes = [lane for name in ("quick", "search") for lane in [self._lanes[name]] * self._lanes[name].processes]
+        self._tasks = [asyncio.create_task(self._work(lane)) for lane in lanes]
+        self._tasks.append(asyncio.create_task(self._watch()))
+
+    def replace(self, scenes: Sequence[Scene]) -> None:
+        """Answer from these scenes from now on; what is being answered keeps those that it began with."""
+        # Fitted once and sent as they are: a forest without a seed would be another one in every process.
+        self._scenes = pickle.dumps(list(scenes), pickle.HIGHEST_PROTOCOL)
+        self.version += 1
 
     async def stop(self) -> None:
         """End the processes, and tell everybody who waits that there will be no answer."""
@@ -168,28 +142,58 @@ class Pool:
     @property
     def queued(self) -> int:
         """Questions that wait for a process."""
-        return len(self._waiting)
+        return len(self._lanes["search"].queue)
 
     @property
     def running(self) -> int:
         """Questions that a process is working on."""
-        return len(self._running)
+        return sum(not self._jobs[id].asked.quick for id in self._running)
 
     @property
     def pids(self) -> list[int]:
-        """The processes that are ready, by their number."""
-        return sorted(self._ready)
+        """The processes that search and are ready, by their number."""
+        return sorted(worker.pid for worker in self._lanes["search"].ready)
 
-    def submit(self, asked: Asked, remarks: Sequence[str] = ()) -> Job:
-        """Put a question into the queue, under a number of the pool's own."""
+    @property
+    def answering(self) -> bool:
+        """Whether there is a process for decisions and one for searches, and both answer probes."""
+        return all(any(worker.silent < SILENT_AFTER for worker in lane.ready) for lane in self._lanes.values())
+
+    def submit(self, asked: Asked, remarks: Sequence[str] = (), client: Client = NOBODY) -> Job:
+        """Put a question into the queue, under a number of the pool's own; TooMany where the client has enough."""
         self._forget()
-        if len(self._waiting) >= self._settings.queue:
-            raise QueueFull
-        job = Job(id=secrets.token_urlsafe(12), asked=replace(asked, number=next(self._numbers)), remarks=list(remarks))
+        id = secrets.token_urlsafe(12)
+        job = Job(id, replace(asked, number=next(self._numbers)), remarks=list(remarks), client=client)
+        lane = self._lane(job)
+        lane.queue.put(job, client.key)
         self._jobs[job.id] = job
-        self._waiting.append(job)
-        self._arrived.set()
+        lane.arrived.set()
         return job
+
+    async def quickly(self, asked: Asked, client: Client, gone: Awaitable[None]) -> Answered | Failed:
+        """What is soon told, unless whoever asked is gone before; TooMany where the client has enough waiting."""
+        job = self.submit(asked, client=client)
+        left = asyncio.ensure_future(gone)
+        try:
+            async with asyncio.timeout(asked.time_limit):
+                while not job.finished and not left.done():
+                    news = asyncio.ensure_future(job.news(asked.time_limit))
+                    await asyncio.wait({news, left}, return_when=asyncio.FIRST_COMPLETED)
+                    news.cancel()
+        except TimeoutError:
+            pass
+        finally:
+            left.cancel()
+            self.cancel(job)
+            # What is still running is ended soon, and forgotten then.
+            if job.id not in self._running:
+                self._jobs.pop(job.id, None)
+        if job.answer is not None:
+            return job.answer
+        return Failed(job.error or f"This took longer than {asked.time_limit:g} s and was stopped.", job.refused)
+
+    def _lane(self, job: Job) -> _Lane:
+        return self._lanes["quick" if job.asked.quick else "search"]
 
     def find(self, id: str) -> Job | None:
         """The question of this id, unless it has been forgotten."""
@@ -198,20 +202,21 @@ class Pool:
 
     def ahead(self, job: Job) -> int:
         """How many questions come before this one."""
-        return self._waiting.index(job) if job in self._waiting else 0
+        return self._lane(job).queue.ahead(job)
 
     def cancel(self, job: Job) -> None:
         """Stop a question: at once where it waits, otherwise as soon as the search listens."""
         if job.finished or job.cancelled:
             return
         job.cancelled = True
-        if job in self._waiting:
-            self._waiting.remove(job)
+        lane = self._lane(job)
+        if job in lane.queue:
+            lane.queue.remove(job)
             job.tell(state="cancelled")
         elif job.id in self._running:
             worker = self._running[job.id]
             worker.send(Cancel(job.asked.number))
-            self._end_later(DEAF, job, worker)
+            self._end_later(ABANDONED if job.asked.quick else DEAF, job, worker)
 
     async def follow(self, job: Job, waiting: Awaitable[bool]) -> None:
         """Let somebody wait for news of a job, until they are gone (False) or not (True).
@@ -250,48 +255,63 @@ class Pool:
 
     # ---- the processes ---------------------------------------------------------------------------------
 
-    async def _work(self) -> None:
+    async def _work(self, lane: _Lane) -> None:
         """Keep one process going: start it, hand it questions, replace it when it dies."""
         pause = 0.0
         while True:
             await asyncio.sleep(pause)
             try:
                 async with self._starting:
-                    worker = await _Worker.start(self._scenes)
+                    worker = await WorkerProcess.start(self._scenes, self.version)
             except (EOFError, OSError) as error:
                 pause = min(PAUSE, 2 * pause + 1)
                 log.error("A worker could not be started (%s); the next attempt is in %g s.", error, pause)
                 # Nobody is there to answer: say so rather than keep the questions waiting.
-                while self._waiting and not self._ready:
-                    failure = "No process could be started to search for an answer."
-                    self._waiting.popleft().tell(state="failed", error=failure)
+                for job in [] if lane.ready else list(lane.queue):
+                    lane.queue.remove(job)
+                    job.tell(state="failed", error="No process could be started to search for an answer.")
                 continue
             pause = 0.0
-            self._ready.add(worker.pid)
+            lane.ready.add(worker)
             try:
                 while True:
-                    await self._answer(worker, await self._next(worker))
+                    await self._answer(worker, lane, await self._next(worker, lane))
             except EOFError:
                 log.warning("Worker %d ended unexpectedly and is replaced.", worker.pid)
             finally:
-                self._ready.discard(worker.pid)
+                lane.ready.discard(worker)
                 await worker.end()
 
-    async def _next(self, worker: _Worker) -> Job:
-        """The question that has waited longest; an EOFError if the worker dies before there is one."""
-        while not self._waiting:
-            self._arrived.clear()
-            arrival = asyncio.create_task(self._arrived.wait())
+    async def _watch(self) -> None:
+        """Probe every process now and then, and end those that neither answer nor work: they are replaced."""
+        while True:
+            await asyncio.sleep(PROBE)
+            for worker in [worker for lane in self._lanes.values() for worker in lane.ready]:
+                worker.probe()
+                if worker.silent >= STUCK_AFTER:
+                    log.warning("Worker %d has not answered %d probes and is replaced.", worker.pid, STUCK_AFTER)
+                    worker.kill()
+
+    async def _next(self, worker: WorkerProcess, lane: _Lane) -> Job:
+        """The next question in turn; an EOFError if the worker dies before there is one."""
+        while worker.ended.done() or (job := lane.queue.take()) is None:
+            lane.arrived.clear()
+            arrival = asyncio.create_task(lane.arrived.wait())
             await asyncio.wait({worker.ended, arrival}, return_when=asyncio.FIRST_COMPLETED)
             arrival.cancel()
             if worker.ended.done():
+                # Another one may have missed what was there.
+                lane.arrived.set()
                 raise EOFError("The worker is gone.")
-        return self._waiting.popleft()
+        return job
 
-    async def _answer(self, worker: _Worker, job: Job) -> None:
+    async def _answer(self, worker: WorkerProcess, lane: _Lane, job: Job) -> None:
         self._running[job.id] = worker
-        limit = self._end_later(job.asked.time_limit + HUNG, job, worker)
+        limit = self._end_later(job.asked.time_limit + (0.0 if job.asked.quick else HUNG), job, worker)
         try:
+            if worker.version != self.version:
+                worker.send(NewScenes(self._scenes))
+                worker.version = self.version
             worker.send(job.asked)
             job.tell(state="running")
             while not job.finished:
@@ -305,6 +325,10 @@ class Pool:
         finally:
             limit.cancel()
             self._running.pop(job.id, None)
+            lane.queue.done(job)
+            lane.arrived.set()
+            if job.asked.quick:
+                self._jobs.pop(job.id, None)
 
     def _take(self, job: Job, message: Any) -> None:
         if isinstance(message, Progress):
@@ -315,9 +339,9 @@ class Pool:
             state = "cancelled" if message.stopped else "done"
             job.tell(state=state, answer=message, nearest=message.nearest)
         elif isinstance(message, Failed):
-            job.tell(state="failed", error=message.reason)
+            job.tell(state="failed", error=message.reason, refused=message.refused)
 
-    def _end_later(self, seconds: float, job: Job, worker: _Worker) -> asyncio.TimerHandle:
+    def _end_later(self, seconds: float, job: Job, worker: WorkerProcess) -> asyncio.TimerHandle:
         """End a worker in a while if it still works on this question then."""
 
         def end() -> None:

@@ -24,7 +24,20 @@ from whence.errors import WhenceError
 from whence.explain.explanation import Explanation
 from whence.question import Progress
 from whence.web.jobs import packed_result, result_of
-from whence.web.messages import Answered, Asked, Cancel, Failed, FoundNearest, Ready, packed, receive
+from whence.web.messages import (
+    Answered,
+    Asked,
+    Cancel,
+    Failed,
+    FoundNearest,
+    NewScenes,
+    Ping,
+    Pong,
+    Ready,
+    packed,
+    receive,
+)
+from whence.web.quick import QUICK
 from whence.web.scenes import Scene
 from whence.web.series_jobs import answer_of, answered, put
 
@@ -41,19 +54,26 @@ class Worker:
 
     def __init__(self, source: IO[bytes], sink: IO[bytes]) -> None:
         self._source, self._sink = source, sink
-        self._questions: queue.SimpleQueue[Asked] = queue.SimpleQueue()
+        self._questions: queue.SimpleQueue[Asked | NewScenes] = queue.SimpleQueue()
         self._cancelled: set[int] = set()
         self._scenes: dict[str, Scene] = {}
+        self._sending = threading.Lock()
 
     def run(self) -> None:
         """Load the scenes, then answer until the input ends."""
-        self._scenes = {scene.id: scene for scene in pickle.loads(receive(self._source))}
+        self._take(receive(self._source))
         threading.Thread(target=self._listen, daemon=True).start()
         self._send(Ready())
         while True:
             asked = self._questions.get()
+            if isinstance(asked, NewScenes):
+                self._take(asked.scenes)
+                continue
             self._send(self._answer(asked))
             self._cancelled.discard(asked.number)
+
+    def _take(self, scenes: bytes) -> None:
+        self._scenes = {scene.id: scene for scene in pickle.loads(scenes)}
 
     def _listen(self) -> None:
         """Take what comes in while a search is running; without the server there is nobody to search for."""
@@ -64,12 +84,16 @@ class Worker:
                 os._exit(0)
             if isinstance(message, Cancel):
                 self._cancelled.add(message.number)
+            elif isinstance(message, Ping):
+                self._send(Pong())
             else:
                 self._questions.put(message)
 
     def _send(self, message: Any) -> None:
-        self._sink.write(packed(message))
-        self._sink.flush()
+        # Probes are answered while a search tells how far it is.
+        with self._sending:
+            self._sink.write(packed(message))
+            self._sink.flush()
 
     def _answer(self, asked: Asked) -> Answered | Failed:
         told = 0.0
@@ -84,12 +108,14 @@ class Worker:
 
         try:
             scene = self._scenes[asked.scene]
+            if asked.quick:
+                return Answered(stopped=False, result=QUICK[asked.quick](scene, asked), data=b"")
             if asked.question != "explain":
                 found = answer_of(scene, asked, on_progress)
                 return answered(scene, found, asked.number in self._cancelled)
             return self._explained(scene, asked, on_progress)
         except WhenceError as error:
-            return Failed(str(error))
+            return Failed(str(error), refused=True)
         except Exception as error:  # a problem of the user's own may fail in any way
             log.exception("An explanation failed.")
             return Failed(f"The explanation failed: {type(error).__name__}: {error}")
