@@ -62,9 +62,9 @@ expect.set_options(timeout=PATIENCE)
 class Server:
     """`whence serve` in a process of its own, at a port that is free; `arguments` are those of the command."""
 
-    def __init__(self, *arguments: str) -> None:
-        self._arguments = arguments
-        self.url = self.token = ""
+    def __init__(self, *arguments: str, token: str = "") -> None:
+        self._arguments, self.token = arguments, token
+        self.url = ""
         self._start(0)
 
     def _start(self, port: int) -> None:
@@ -76,6 +76,7 @@ class Server:
             text=True,
             start_new_session=True,
             preexec_fn=usual_signals,
+            env={**os.environ, "WHENCE_TOKEN": self.token} if self.token else None,
         )
         told: list[str] = []
         assert self._process.stderr is not None
@@ -83,7 +84,7 @@ class Server:
             told.append(line)
             found = re.search(r"http://\S+", line)
             if found:
-                self.url, _, self.token = found.group().rstrip("/").partition("/?token=")
+                self.url = found.group().partition("?")[0].rstrip("/")
                 break
         else:
             raise AssertionError("".join(told))

@@ -44,6 +44,11 @@ class Live:
         pids: list[int] = self.app.state.pool.pids
         return pids
 
+    @property
+    def deciders(self) -> list[int]:
+        """Its processes for decisions that are ready."""
+        return sorted(worker.pid for worker in self.app.state.pool._lanes["quick"].ready)
+
     def wait_for_workers(self, count: int = 1) -> None:
         """Return once so many workers are ready."""
         until(lambda: len(self.workers) >= count, 600.0)
@@ -55,7 +60,7 @@ def running(scenes: list[Scene], **settings: Any) -> Iterator[Live]:
     asked = ServerSettings(**{"port": 0, "workers": 1, **settings})
     with listening(asked) as listener:
         port = int(listener.getsockname()[1])
-        app = create_app(scenes, ServerSettings(**{"workers": 1, **settings, "port": port}))
+        app = create_app(scenes, ServerSettings(**{"workers": 1, "deciders": 1, **settings, "port": port}))
         server = uvicorn.Server(configuration(app, app.state.settings))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()

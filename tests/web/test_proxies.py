@@ -73,16 +73,16 @@ def test_the_page_answers_through_nginx() -> None:
         pytest.skip("SKIPPED: the page in a browser; install Chromium.")
     options = documented_options()
     assert NAME in options
-    server = Server(*options, "--workers", "1").wait_for_workers()
+    server = Server(*options, "--workers", "1", token=TOKEN).wait_for_workers()
     try:
         snippet = documented_snippet().replace(LOCAL, server.url.removeprefix("http://"))
         with nginx(snippet) as port, chromium(f"--host-resolver-rules=MAP {NAME} 127.0.0.1") as browser:
-            look_at(browser, f"http://{NAME}:{port}/whence", server.token)
+            look_at(browser, f"http://{NAME}:{port}/whence", server.url)
     finally:
         server.stop()
 
 
-def look_at(browser: Browser, url: str, token: str) -> None:
+def look_at(browser: Browser, url: str, own: str) -> None:
     stranger = browser.new_page()
     answer = stranger.goto(f"{url}/")
     assert answer is not None
@@ -91,10 +91,11 @@ def look_at(browser: Browser, url: str, token: str) -> None:
     page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
     page.set_default_timeout(PATIENCE)
     watched = Watched(page, url)
-    page.goto(f"{url}/?token={token}#scene=bakery")
+    link = httpx.post(f"{own}/api/v1/links", headers={"authorization": f"Bearer {TOKEN}"}).raise_for_status().json()
+    page.goto(f"{url}/{link['path']}#scene=bakery")
     expect(page.locator(".plan-card.d .cost b")).not_to_be_empty()
     assert page.url.startswith(f"{url}/")
-    assert token not in page.url
+    assert "link" not in page.url
     [cookie] = page.context.cookies()
     assert (cookie["path"], cookie["httpOnly"], cookie["sameSite"]) == ("/whence/", True, "Lax")
     with page.expect_response("**/whence/api/scenes/bakery/decide") as decided:
@@ -116,13 +117,14 @@ def test_a_link_on_another_site_leads_to_the_page() -> None:
         pytest.skip("SKIPPED: the page in a browser; install Chromium.")
     with running([], token=TOKEN) as server, running([]) as elsewhere, chromium() as browser:
         page = browser.new_page()
-        for address in (f"{server.url}/?token={TOKEN}", f"{server.url}/#scene=city"):
+        link = server.app.state.tokens.link()
+        for address in (f"{server.url}/?link={link}", f"{server.url}/#scene=city"):
             page.goto(f"{elsewhere.url.replace('127.0.0.1', 'localhost')}/api/health")
             page.evaluate("(address) => { document.body.innerHTML = `<a href='${address}'>look</a>`; }", address)
             page.get_by_text("look").click()
             page.wait_for_url(f"{server.url}/**")
             expect(page).to_have_title("whence")
-            assert TOKEN not in page.url
+            assert link not in page.url
 
 
 def test_progress_and_cancelling_pass_through(front: str) -> None:
@@ -207,7 +209,7 @@ def test_forwarded_headers_count_from_trusted_proxies_only() -> None:
     """Where no proxy is trusted, what a request says of one changes nothing: neither name, nor origin, nor cookie."""
     forged = {"x-forwarded-host": "evil.example", "x-forwarded-proto": "https", "x-forwarded-for": "10.0.0.1"}
     with running([], token=TOKEN, root_path="/whence", allowed_hosts=(NAME,)) as server, server.client() as client:
-        answer = client.get("/", params={"token": TOKEN}, headers=forged)
+        answer = client.get("/", params={"link": server.app.state.tokens.link()}, headers=forged)
         assert answer.status_code == 303
         assert answer.headers["location"] == "/"
         assert "Secure" not in answer.headers["set-cookie"]
@@ -220,12 +222,13 @@ def test_the_cookie_keeps_to_the_sub_path_and_to_https(behind: Live) -> None:
     told = {"x-forwarded-host": NAME, "x-forwarded-proto": "https"}
     with behind.client() as client:
         for path in ("/", "/whence/", "/whence"):
-            answer = client.get(path, params={"token": TOKEN}, headers=told)
+            answer = client.get(path, params={"link": behind.app.state.tokens.link()}, headers=told)
             assert answer.headers["location"] == "/whence/"
             assert "; Path=/whence/;" in answer.headers["set-cookie"]
             assert answer.headers["set-cookie"].endswith("; Secure")
         # On the machine itself, without the proxy, it works as well.
-        assert client.get("/", params={"token": TOKEN}).headers["location"] == "/"
+        link = behind.app.state.tokens.link()
+        assert client.get("/", params={"link": link}).headers["location"] == "/"
         assert client.get("/").status_code == 200
 
 

@@ -190,10 +190,11 @@ def test_a_program_sends_the_token(guarded: Live) -> None:
         assert client.get("/api/scenes").json() == []
 
 
-def test_a_browser_keeps_the_token_in_a_cookie(guarded: Live) -> None:
-    """The address that was printed puts the token into a cookie that no script sees, and out of the address."""
+def test_a_link_begins_a_session_once(guarded: Live) -> None:
+    """The link that was printed begins a session in a cookie that no script sees, once."""
     with guarded.client() as client:
-        answer = client.get(f"/?token={TOKEN}")
+        link = f"/?link={guarded.app.state.tokens.link()}"
+        answer = client.get(link)
         assert answer.status_code == 303
         assert answer.headers["location"] == "/"
         cookie = answer.headers["set-cookie"]
@@ -201,18 +202,22 @@ def test_a_browser_keeps_the_token_in_a_cookie(guarded: Live) -> None:
         assert "SameSite=Lax" in cookie
         assert client.get("/api/scenes").status_code == 200
         assert client.get("/").status_code == 200
-        # Opened once more, the address is rid of the token again.
-        assert client.get(f"/?token={TOKEN}").status_code == 303
+        assert TOKEN not in cookie
+    # Opened once more, by whoever has read it in a log, the link leads nowhere; neither does the token in an address.
+    with guarded.client() as other:
+        assert other.get(link).status_code == 401
+        assert other.get(f"/?token={TOKEN}").status_code == 401
 
 
 def test_cookies_of_others_are_not_in_the_way(guarded: Live) -> None:
-    """Whatever other programs on the same machine keep in cookies, the token is found among them."""
+    """Whatever other programs on the same machine keep in cookies, the session is found among them."""
     own = f"whence-{guarded.url.rsplit(':', 1)[1]}"
+    session = guarded.app.state.tokens.session("default")
     for others in ('a={"b": 1}', "foo[bar]=x", "x=é", "bad", "a b=c", f"{own}=old", ""):
-        cookies = f"{others}; {own}={TOKEN}; z=1".encode("latin-1")
+        cookies = f"{others}; {own}={session}; z=1".encode("latin-1")
         with guarded.client() as client:
             assert client.get("/api/scenes", headers=[(b"cookie", cookies)]).status_code == 200, others
-            wrong = cookies.replace(TOKEN.encode(), TOKEN[:-1].encode())
+            wrong = cookies.replace(session.encode(), session[:-1].encode())
             assert client.get("/api/scenes", headers=[(b"cookie", wrong)]).status_code == 401
 
 

@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,9 +20,7 @@ from tests.processes import usual_signals
 from tests.web.live import Live, finished, hard_scene, running, strange_scene, until
 
 from whence.errors import InputError
-from whence.web import jobs, pool
-from whence.web.messages import Asked
-from whence.web.scenes import Scene
+from whence.web import pool
 from whence.web.server import listening
 from whence.web.server_settings import ServerSettings, settings_for
 
@@ -240,29 +237,27 @@ def test_a_search_goes_on_for_who_asks_again(client: httpx.Client, hard: Live) -
     finished(client, first)
 
 
-def test_a_question_whose_asker_is_gone_is_not_searched_for(
-    client: httpx.Client, hard: Live, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Who closes the connection before the question is in the queue leaves nothing in it."""
-    checked = threading.Event()
-
-    def slow(scene: Scene, asked: Asked) -> list[str]:
-        time.sleep(0.5)
-        checked.set()
-        return []
-
-    monkeypatch.setattr(jobs, "check", slow)
+def test_a_question_whose_asker_is_gone_is_not_searched_for(client: httpx.Client, hard: Live) -> None:
+    """Who closes the connection while the question is still being looked at leaves nothing in the queue."""
     own = client.get("/api/scenes/hard").json()
     body = json.dumps({"context": own["context"], "plan": own["alternative"]}).encode()
     host = hard.url.removeprefix("http://")
+    [decider] = hard.deciders
     known = set(hard.app.state.pool._jobs)
-    with socket.create_connection(("127.0.0.1", int(host.split(":")[1]))) as line:
-        head = f"POST /api/scenes/hard/explanations HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n"
-        line.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
-        time.sleep(0.1)
-    assert checked.wait(10.0)
-    time.sleep(0.3)
-    assert set(hard.app.state.pool._jobs) <= known
+    os.kill(decider, signal.SIGSTOP)
+    try:
+        with socket.create_connection(("127.0.0.1", int(host.split(":")[1]))) as line:
+            head = f"POST /api/scenes/hard/explanations HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n"
+            line.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+            until(lambda: set(hard.app.state.pool._jobs) > known, 10.0)
+    finally:
+        until(lambda: not any(job.asked.quick and not job.cancelled for job in jobs_of(hard)), 10.0)
+        os.kill(decider, signal.SIGCONT)
+    until(lambda: not set(hard.app.state.pool._jobs) - known, 10.0)
+
+
+def jobs_of(hard: Live) -> list[pool.Job]:
+    return list(hard.app.state.pool._jobs.values())
 
 
 def test_a_page_that_is_closed_can_still_cancel(client: httpx.Client) -> None:

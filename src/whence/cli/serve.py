@@ -19,13 +19,16 @@ def serve(
     workers: Annotated[int | None, typer.Option(min=1, help="How many searches may run at once.")] = None,
     time_limit: Annotated[float | None, typer.Option(help="Most seconds per search.")] = None,
     allow_remote: Annotated[
-        bool, typer.Option("--allow-remote", help="Let other machines in, with the token that is printed.")
+        bool, typer.Option("--allow-remote", help="Let other machines in, with a token or a link that works once.")
     ] = False,
     token: Annotated[
         str | None,
         typer.Option(
             help="The token that requests must carry; random by default with --allow-remote.", envvar="WHENCE_TOKEN"
         ),
+    ] = None,
+    tokens: Annotated[
+        Path | None, typer.Option(help="A file of tokens by name (TOML), read again when it changes.")
     ] = None,
     root_path: Annotated[
         str | None,
@@ -66,6 +69,7 @@ def serve(
         time_limit=time_limit,
         allow_remote=allow_remote,
         token=token,
+        tokens=None if tokens is None else str(tokens),
         root_path=root_path,
         allowed_hosts=allowed_host,
         trusted_proxies=trusted_proxy,

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 from collections.abc import AsyncIterator, Sequence
@@ -20,17 +19,18 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from whence import __version__
 from whence.report.fingerprint import versions
 from whence.web import wire as models
-from whence.web.jobs import IsJson, find_scene, in_thread
+from whence.web.jobs import BUSY, IsJson, about, client_of, find_scene, quick_response, quickly
 from whence.web.jobs import router as explanations
 from whence.web.pool import Pool
-from whence.web.problem_details import answer_problems, described
+from whence.web.problem_details import answer_problems, described, problem_response
 from whence.web.scenes import Scene
 from whence.web.security import HEADERS, Guard
 from whence.web.series_jobs import router as questions
 from whence.web.server_settings import ServerSettings
 from whence.web.strip_calls import router as verdict_strips
+from whence.web.tokens import LINK, Tokens
 
-#: Decisions worked out at the same time; more would only get in each other's way.
+#: Reports written at the same time; more would only get in each other's way.
 AT_ONCE = 4
 #: Most past observations in one answer.
 LISTED = 200
@@ -64,52 +64,67 @@ def list_scenes(request: Request) -> list[models.SceneEntry]:
     return [scene.entry() for scene in request.app.state.scenes.values()]
 
 
-@api.get("/scenes/{scene}")
-async def show_scene(scene: str, request: Request) -> models.Scene:
+@api.get("/scenes/{scene}", response_model=models.Scene, responses=BUSY)
+async def show_scene(scene: str, request: Request) -> Response:
     """Features, today's context, the shape of a plan, and an alternative to begin with."""
-    return await in_thread(request, find_scene(request, scene).shown)
+    return await _once(request, scene, "shown")
 
 
-@api.get("/scenes/{scene}/quality")
-async def show_quality(scene: str, request: Request) -> models.Quality:
+@api.get("/scenes/{scene}/quality", response_model=models.Quality, responses=BUSY)
+async def show_quality(scene: str, request: Request) -> Response:
     """How good the decisions are on past observations that the policy was not fitted to."""
-    return await in_thread(request, find_scene(request, scene).quality)
+    return await _once(request, scene, "quality")
 
 
-@api.get("/scenes/{scene}/observations")
+async def _once(request: Request, scene: str, name: str) -> Response:
+    """What is the same for everybody: told once for each version of the scenes."""
+    known: dict[tuple[Scene, str], bytes] = request.app.state.known
+    found = find_scene(request, scene)
+    if (found, name) not in known:
+        known[found, name] = await quickly(request, about(found), name)
+    return Response(known[found, name], media_type="application/json")
+
+
+@api.get("/scenes/{scene}/observations", response_model=list[models.Observation], responses=BUSY)
 async def list_observations(
     scene: str,
     request: Request,
     start: Annotated[int, Query(ge=1, description="Number of the first one to list.")] = 1,
     count: Annotated[int, Query(ge=1, le=LISTED)] = 50,
-) -> list[models.Observation]:
+) -> Response:
     """Some past observations."""
-    found = find_scene(request, scene)
-    rows = range(start - 1, min(start - 1 + count, found.observations))
-    return await in_thread(request, lambda: [found.observation(row) for row in rows])
+    rows = range(start - 1, min(start - 1 + count, find_scene(request, scene).observations))
+    return await quick_response(request, scene, "observations", more={"rows": rows})
 
 
-@api.get("/scenes/{scene}/observations/{row}")
-async def show_observation(scene: str, row: Row, request: Request) -> models.Observation:
+@api.get("/scenes/{scene}/observations/{row}", response_model=models.Observation, responses=BUSY)
+async def show_observation(scene: str, row: Row, request: Request) -> Response:
     """One past observation."""
     found = find_scene(request, scene)
     if row > found.observations:
         raise HTTPException(404, f"There are {found.observations} observations, numbered from 1.")
-    return await in_thread(request, lambda: found.observation(row - 1))
+    return await quick_response(request, scene, "observation", more={"row": row - 1})
 
 
-@api.post("/scenes/{scene}/decide", dependencies=[IsJson])
-async def decide(scene: str, asked: models.ContextRequest, request: Request) -> models.Decision:
+@api.post("/scenes/{scene}/decide", dependencies=[IsJson], response_model=models.Decision, responses=BUSY)
+async def decide(scene: str, asked: models.ContextRequest, request: Request) -> Response:
     """What the policy decides in a context."""
-    found = find_scene(request, scene)
-    return await in_thread(request, lambda: found.decided(found.row_of(asked.context)))
+    return await quick_response(request, scene, "decided", context=asked.context)
 
 
-@api.post("/scenes/{scene}/check", dependencies=[IsJson])
-async def check(scene: str, asked: models.PlanRequest, request: Request) -> models.Check:
+@api.post("/scenes/{scene}/check", dependencies=[IsJson], response_model=models.Check, responses=BUSY)
+async def check(scene: str, asked: models.PlanRequest, request: Request) -> Response:
     """Whether a plan of one's own can be carried out, and what it costs in a context."""
-    found = find_scene(request, scene)
-    return await in_thread(request, lambda: found.checked(found.row_of(asked.context), asked.plan))
+    return await quick_response(request, scene, "checked", context=asked.context, plan=asked.plan)
+
+
+@api.post("/links", status_code=201)
+def make_link(request: Request) -> models.Link:
+    """A link that opens the page once, for somebody who is to be let in without knowing a token."""
+    tokens: Tokens = request.app.state.tokens
+    if not tokens.needed:
+        raise HTTPException(404, "This server needs no token, and therefore no links.")
+    return models.Link(path=f"?link={tokens.link(client_of(request).token)}", seconds=LINK)
 
 
 @api.get("/health")
@@ -134,12 +149,9 @@ def create_app(scenes: Sequence[Scene], settings: ServerSettings | None = None) 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         pool = app.state.pool = Pool(scenes, settings)
-        # What a first decision has to load, it should not keep the page waiting for.
-        warming = asyncio.create_task(asyncio.to_thread(lambda: [scene.shown() for scene in scenes]))
         try:
             yield
         finally:
-            warming.cancel()
             await pool.stop()
 
     app = FastAPI(
@@ -155,8 +167,10 @@ def create_app(scenes: Sequence[Scene], settings: ServerSettings | None = None) 
     )
     app.state.scenes = {scene.id: scene for scene in scenes}
     app.state.settings = settings
+    app.state.known = {}
     app.state.threads = CapacityLimiter(AT_ONCE)
-    app.add_middleware(Guard, settings=settings)
+    app.state.tokens = settings.known_tokens()
+    app.add_middleware(Guard, settings=settings, tokens=app.state.tokens)
     answer_problems(app, HEADERS)
     for router in (api, explanations(), questions(), verdict_strips()):
         app.include_router(router, prefix=API, responses=described(REFUSALS))
@@ -210,6 +224,19 @@ def _pages() -> APIRouter:
         if path is None:
             raise HTTPException(404, "There is no such file.")
         return _tagged(request, path.read_bytes(), _TYPES[path.suffix])
+
+    @pages.get("/healthz")
+    def alive() -> Response:
+        return Response("alive\n", media_type="text/plain")
+
+    @pages.get("/readyz")
+    def ready(request: Request) -> Response:
+        pool: Pool = request.app.state.pool
+        if pool.draining:
+            return problem_response(503, "The server is about to end.")
+        if not pool.answering:
+            return problem_response(503, "No worker answers its probes at present.")
+        return Response("ready\n", media_type="text/plain")
 
     @pages.get("/favicon.ico")
     def favicon(request: Request) -> Response:

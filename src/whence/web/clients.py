@@ -34,6 +34,11 @@ class Client:
         return next((f"{kind} {name}" for kind, name in named if name), "address unknown")
 
 
+NOBODY = Client()
+#: What of a request the guard adds to its ASGI scope: who sent it, and who else is being answered.
+CLIENT, CROWD = "whence.client", "whence.crowd"
+
+
 class TooMany(Exception):
     """A client has as much under way as it may have."""
 

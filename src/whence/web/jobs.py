@@ -22,8 +22,9 @@ from whence.explain.explanation import Explanation
 from whence.explain.reliable import check_judge
 from whence.report.html import page
 from whence.web import wire as models
-from whence.web.messages import Asked
-from whence.web.pool import Job, Pool, QueueFull
+from whence.web.clients import CLIENT, CROWD, NOBODY, Client, Crowd, TooMany
+from whence.web.messages import Answered, Asked
+from whence.web.pool import Job, Pool
 from whence.web.problem_details import described
 from whence.web.scenes import Scene
 from whence.web.security import REPORT_POLICY
@@ -36,7 +37,12 @@ Wait = Annotated[
     float, Query(ge=0, le=LONGEST_WAIT, description="Answer at the next news, after this many seconds at the latest.")
 ]
 #: What a question may be refused with that comes at a bad time.
-BUSY = described({429: "Too many searches are waiting; try again later"})
+BUSY = described(
+    {
+        429: "Too much of yours is waiting; try again later",
+        503: "Not now: it took too long, or the server is about to end",
+    }
+)
 
 
 def pool_of(request: Request) -> Pool:
@@ -57,13 +63,61 @@ async def submitted(request: Request, asked: Asked, remarks: list[str]) -> Job:
     """A question in the queue, unless that is full or nobody waits for the answer."""
     if await request.is_disconnected():
         raise HTTPException(400, "The request ended half-way.")
-    settings: ServerSettings = request.app.state.settings
+    pool = pool_of(request)
+    if pool.draining:
+        raise HTTPException(503, "The server is about to end and takes no more questions.", {"retry-after": "5"})
     try:
-        return pool_of(request).submit(asked, remarks)
-    except QueueFull:
+        return pool.submit(asked, remarks, client_of(request))
+    except TooMany:
         raise HTTPException(
-            429, f"{settings.queue} searches are waiting already; try again later.", {"retry-after": "5"}
+            429, "As many of your searches as may wait are waiting already; try again later.", {"retry-after": "5"}
         ) from None
+
+
+def client_of(request: Request) -> Client:
+    """Who sent a request, as the guard has found out."""
+    found: Client = request.scope.get(CLIENT, NOBODY)
+    return found
+
+
+async def quickly(request: Request, asked: Asked, name: str) -> bytes:
+    """What is soon told, as JSON from a worker; an error where it is refused, takes too long, or nobody waits."""
+    settings: ServerSettings = request.app.state.settings
+    quick = replace(asked, quick=name, time_limit=settings.decision_limit)
+    try:
+        told = await pool_of(request).quickly(quick, client_of(request), _disconnected(request))
+    except TooMany:
+        raise HTTPException(
+            429, "As many of your requests as may wait are waiting already; try again later.", {"retry-after": "2"}
+        ) from None
+    if isinstance(told, Answered):
+        return told.result
+    raise HTTPException(422 if told.refused else 503, told.reason)
+
+
+def about(scene: Scene, **asked: Any) -> Asked:
+    """A question about a scene with nothing but what is given."""
+    empty: dict[str, Any] = {
+        "context": {},
+        "plan": None,
+        "kind": "relative",
+        "fixed": [],
+        "bounds": {},
+        "time_limit": 0.0,
+    }
+    return Asked(number=0, scene=scene.id, **{**empty, **asked})
+
+
+async def quick_response(request: Request, scene: str, name: str, **asked: Any) -> Response:
+    """Answer a request with what is soon told of a scene."""
+    question = about(find_scene(request, scene), **asked)
+    return Response(await quickly(request, question, name), media_type="application/json")
+
+
+async def remarks_on(request: Request, asked: Asked) -> list[str]:
+    """What to know about the context of a question; 422 with a sentence where the question is wrong."""
+    remarks: list[str] = json.loads(await quickly(request, asked, "remarks"))
+    return remarks
 
 
 async def news_of(request: Request, job: Job, wait: float) -> None:
@@ -71,18 +125,21 @@ async def news_of(request: Request, job: Job, wait: float) -> None:
     pool = pool_of(request)
     pool.visited(job)
     if wait > 0 and not job.finished:
-        await pool.follow(job, _while_there(request, job.news(wait)))
+        crowd: Crowd = request.scope[CROWD]
+        with crowd.waiting(client_of(request).key) as enough:
+            await pool.follow(job, _while_there(request, job.news(wait), enough))
 
 
-async def _while_there(request: Request, waiting: Coroutine[Any, Any, None]) -> bool:
-    """Wait, but not for somebody who is gone: whether they are still there."""
+async def _while_there(request: Request, waiting: Coroutine[Any, Any, None], enough: asyncio.Event) -> bool:
+    """Wait, but not for somebody who is gone, nor where others need the room: whether they are still there."""
     waited, gone = asyncio.create_task(waiting), asyncio.create_task(_disconnected(request))
+    crowded = asyncio.create_task(enough.wait())
     try:
-        await asyncio.wait({waited, gone}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({waited, gone, crowded}, return_when=asyncio.FIRST_COMPLETED)
         return not gone.done()
     finally:
-        waited.cancel()
-        gone.cancel()
+        for task in (waited, gone, crowded):
+            task.cancel()
 
 
 async def _disconnected(request: Request) -> None:
@@ -183,7 +240,7 @@ def router() -> APIRouter:
         """
         found = find_scene(request, scene)
         question = _question(found, asked, request.app.state.settings)
-        remarks = await in_thread(request, lambda: check(found, question))
+        remarks = await remarks_on(request, question)
         job = await submitted(request, question, remarks)
         return _shown(request, job, 202, {"location": f"../../explanations/{job.id}"})
 

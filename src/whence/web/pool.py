@@ -16,7 +16,7 @@ from typing import Any
 
 from whence.question import Progress
 from whence.web import wire as models
-from whence.web.clients import Client, FairQueue
+from whence.web.clients import NOBODY, Client, FairQueue
 from whence.web.messages import Answered, Asked, Cancel, Failed, FoundNearest, NewScenes
 from whence.web.scenes import Scene
 from whence.web.server_settings import ServerSettings
@@ -37,9 +37,6 @@ LEFT, SILENT = 2.0, 30.0
 PAUSE = 30.0
 
 FINISHED = ("done", "cancelled", "failed")
-
-
-NOBODY = Client()
 
 
 @dataclass(eq=False)
@@ -153,6 +150,11 @@ class Pool:
     def pids(self) -> list[int]:
         """The processes that search and are ready, by their number."""
         return sorted(worker.pid for worker in self._lanes["search"].ready)
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing waits and nothing is being worked on."""
+        return not self._running and not any(len(lane.queue) for lane in self._lanes.values())
 
     @property
     def answering(self) -> bool:

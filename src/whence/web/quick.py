@@ -10,6 +10,7 @@ from whence.web.jobs import check
 from whence.web.messages import Asked
 from whence.web.scenes import Scene
 from whence.web.series_jobs import check_forecast, compared, priced
+from whence.web.strip_calls import strips_of
 
 
 def _shown(scene: Scene, asked: Asked) -> bytes:
@@ -38,6 +39,10 @@ def _checked(scene: Scene, asked: Asked) -> bytes:
     return scene.checked(scene.row_of(asked.context), asked.plan).model_dump_json().encode()
 
 
+def _strips(scene: Scene, asked: Asked) -> bytes:
+    return strips_of(scene, asked.more["asked"]).model_dump_json().encode()
+
+
 def _remarks(scene: Scene, asked: Asked) -> bytes:
     """What to know about the context of a question; an InputError says what is wrong with the question."""
     told = {"compare": compared, "prices": priced, "forecast": check_forecast}.get(asked.question, check)
@@ -52,5 +57,6 @@ QUICK: Mapping[str, Callable[[Scene, Asked], bytes]] = {
     "observations": _observations,
     "decided": _decided,
     "checked": _checked,
+    "strips": _strips,
     "remarks": _remarks,
 }

@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
-import secrets
 import socket
 from contextlib import suppress
+from dataclasses import replace
 
 from starlette.datastructures import Headers, MutableHeaders, QueryParams
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from whence.web.clients import CLIENT, CROWD, Client, Crowd, TooMany
 from whence.web.problem_details import problem_response
 from whence.web.server_settings import Public, ServerSettings, host_name, is_loopback, is_origin, public_address
+from whence.web.tokens import REMEMBERED, Tokens
 
 CONTENT_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
@@ -40,15 +42,19 @@ HEADERS = {
 }
 
 SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
-#: Seconds for which a browser remembers the token.
-REMEMBERED = 7 * 24 * 3600
+#: What anybody may ask who can reach the server at all.
+PROBES = ("/healthz", "/readyz")
+#: What is answered even where there is no room for anything else.
+URGENT = (*PROBES, "/health", "/decide")
 
 
 class Guard:
     """ASGI middleware: lets requests through that come from the page itself or from a program, within limits."""
 
-    def __init__(self, app: ASGIApp, settings: ServerSettings) -> None:
+    def __init__(self, app: ASGIApp, settings: ServerSettings, tokens: Tokens | None = None) -> None:
         self._app, self._settings = app, settings
+        self._tokens = tokens or settings.known_tokens()
+        self._crowd = Crowd(max(2, settings.connections // 4), settings.connections)
         self._cookie = f"whence-{settings.port}"
         self._names = {"localhost", *settings.allowed_hosts}
         if not is_loopback(settings.host):
@@ -60,30 +66,42 @@ class Guard:
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        public = public_address(headers, (scope["client"] or (None,))[0], self._settings.trusted_proxies)
+        peer = (scope["client"] or ("",))[0]
+        public = public_address(headers, peer, self._settings.trusted_proxies)
         send = _with_headers(send, public)
         try:
-            self._check_host(headers, public)
+            if "content-length" in headers and "transfer-encoding" in headers:
+                raise HTTPException(400, "A request must have a Content-Length or a Transfer-Encoding, not both.")
+            if scope["path"] not in PROBES:
+                self._check_host(headers, public)
             scope = self._placed(scope, public)
             self._check_origin(scope, headers, public)
-            if self._settings.token is not None:
-                if _is_page(scope) and self._brings_token(scope):
-                    await self._remembering(scope, public)(scope, receive, send)
+            client = Client(public.client or peer)
+            if self._tokens.needed and not self._is_probe(scope):
+                name = self._opened(scope)
+                if name is not None:
+                    await self._remembering(scope, public, name)(scope, receive, send)
                     return
-                if not self._knows_token(headers):
-                    sentence = "This server needs the token that it printed when it was started."
-                    raise HTTPException(401, sentence, {"www-authenticate": "Bearer"})
+                client = replace(client, token=self._let_in(headers, client.address))
             if scope["path"] == scope["root_path"] and scope["root_path"]:
                 # Without its last slash, the addresses in the page would lead beside the sub-path.
                 await Response(status_code=308, headers={"location": f"{scope['root_path']}/"})(scope, receive, send)
                 return
-            body = await self._body(headers, receive)
+            scope = {**scope, CLIENT: client, CROWD: self._crowd}
+            with self._crowd.present(client.key, str(scope["path"]).endswith(URGENT)):
+                body = await self._body(headers, receive)
+                await self._app(scope, _replay(body, receive), send)
+        except TooMany:
+            told = "Too many requests of yours, or of all together, are being answered; try again later."
+            extra = {"connection": "close", "retry-after": "2"}
+            await problem_response(429, told, extra)(scope, receive, send)
         except HTTPException as refused:
             # What has not been read of the request is not read: the connection is of no further use.
             extra = {"connection": "close", **(refused.headers or {})}
             await problem_response(refused.status_code, refused.detail, extra)(scope, receive, send)
-            return
-        await self._app(scope, _replay(body, receive), send)
+
+    def _is_probe(self, scope: Scope) -> bool:
+        return scope["path"] in [f"{scope['root_path']}{path}" for path in PROBES]
 
     def _check_host(self, headers: Headers, public: Public) -> None:
         # Both: a page that somebody else points at this machine can make up what a proxy would say, but not its Host.
@@ -118,25 +136,42 @@ class Guard:
         if foreign or (origin is not None and not is_origin(origin, public)):
             raise HTTPException(403, "A request from another site is not answered.")
 
-    def _knows_token(self, headers: Headers) -> bool:
-        scheme, _, given = (headers.get("authorization") or "").partition(" ")
-        if scheme.lower() == "bearer" and self._is_token(given.strip()):
-            return True
+    def _let_in(self, headers: Headers, address: str) -> str:
+        """The name of the token that a request brings; 401 where it is none, 429 where there were too many wrong."""
+        self._tokens.refresh()
         # Taken apart by hand: Python's own reader gives up at the first cookie of somebody else that it does not like.
         pairs = (pair.strip().partition("=") for pair in ";".join(headers.getlist("cookie")).split(";"))
-        return any(name == self._cookie and self._is_token(value) for name, _, value in pairs)
+        for value in [value for name, _, value in pairs if name == self._cookie]:
+            found = self._tokens.name_of_session(value)
+            if found is not None:
+                return found
+        scheme, _, given = (headers.get("authorization") or "").partition(" ")
+        if scheme:
+            seconds = self._tokens.patience(address)
+            if seconds:
+                told = "Too many wrong tokens came from this address; try again later."
+                raise HTTPException(429, told, {"retry-after": f"{seconds:.0f}"})
+            found = self._tokens.name_of(given.strip()) if scheme.lower() == "bearer" else None
+            if found is not None:
+                return found
+            self._tokens.was_wrong(address)
+        raise HTTPException(
+            401,
+            "This server needs a token, or a link that was not used before; whoever runs it has them.",
+            {"www-authenticate": "Bearer"},
+        )
 
-    def _brings_token(self, scope: Scope) -> bool:
-        return any(map(self._is_token, QueryParams(scope["query_string"]).getlist("token")))
+    def _opened(self, scope: Scope) -> str | None:
+        """The name of the token that a link to the page stands for."""
+        codes = QueryParams(scope["query_string"]).getlist("link") if _is_page(scope) else []
+        return next(filter(None, map(self._tokens.opened, codes)), None)
 
-    def _is_token(self, given: str) -> bool:
-        return secrets.compare_digest(given.encode(), str(self._settings.token).encode())
-
-    def _remembering(self, scope: Scope, public: Public) -> Response:
-        """Put the token into a cookie, for this page's own addresses only, and out of the address."""
+    def _remembering(self, scope: Scope, public: Public, name: str) -> Response:
+        """Begin a session in a cookie, for this page's own addresses only, and clear the address of the link."""
         there = f"{scope['root_path']}/"
         # Lax, not Strict: a link in a mail or a chat must lead to the page. Nothing else is answered to another site.
-        cookie = f"{self._cookie}={self._settings.token}; Path={there}; Max-Age={REMEMBERED}; HttpOnly; SameSite=Lax"
+        session = self._tokens.session(name)
+        cookie = f"{self._cookie}={session}; Path={there}; Max-Age={REMEMBERED}; HttpOnly; SameSite=Lax"
         secure = "; Secure" if public.scheme == "https" else ""
         return Response(status_code=303, headers={"location": there, "set-cookie": cookie + secure})
 

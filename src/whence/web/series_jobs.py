@@ -28,8 +28,8 @@ from whence.web.jobs import (
     BUSY,
     IsJson,
     Wait,
+    about,
     asked_of,
-    check,
     common,
     data_of,
     find_job,
@@ -39,6 +39,7 @@ from whence.web.jobs import (
     news_of,
     packed_result,
     pool_of,
+    remarks_on,
     result_of,
     submitted,
     taken_away,
@@ -85,9 +86,10 @@ def router() -> APIRouter:
         """Ask at which prices, nearest to today's, the plan would be right in the context as it is."""
         found, settings = find_scene(request, scene), request.app.state.settings
         limit = time_limit_of(found, asked.time_limit, settings)
-        question = Asked(0, found.id, asked.context, asked.plan, asked.kind, [], {}, limit, question="prices")
-        question = replace(question, more={"fixed": asked.fixed, "common": asked.common})
-        remarks = await in_thread(request, lambda: _priced(found, question))
+        more = {"fixed": asked.fixed, "common": asked.common}
+        question = about(found, context=asked.context, plan=asked.plan, kind=asked.kind, time_limit=limit, more=more)
+        question = replace(question, question="prices")
+        remarks = await remarks_on(request, question)
         return _accepted(request, await submitted(request, question, remarks))
 
     @api.post("/scenes/{scene}/rules", **ACCEPTED)
@@ -95,8 +97,7 @@ def router() -> APIRouter:
         """Ask what the policy does in general: a few rules, what they cost more, and how far each can be off."""
         found, settings = find_scene(request, scene), request.app.state.settings
         limit = time_limit_of(found, asked.time_limit, settings)
-        question = Asked(0, found.id, {}, None, "relative", [], {}, limit, question="rules")
-        question = replace(question, more={"up_to": asked.up_to})
+        question = about(found, time_limit=limit, question="rules", more={"up_to": asked.up_to})
         return _accepted(request, await submitted(request, question, []))
 
     @api.post("/scenes/{scene}/comparisons", **ACCEPTED)
@@ -104,9 +105,9 @@ def router() -> APIRouter:
         """Ask why it is another plan in one context than in another, in contributions that add up."""
         found, settings = find_scene(request, scene), request.app.state.settings
         limit = time_limit_of(found, asked.time_limit, settings)
-        question = Asked(0, found.id, asked.after, None, "relative", [], {}, limit, question="compare")
-        question = replace(question, more={"before": asked.before})
-        remarks = await in_thread(request, lambda: _compared(found, asked))
+        more = {"before": asked.before}
+        question = about(found, context=asked.after, time_limit=limit, question="compare", more=more)
+        remarks = await remarks_on(request, question)
         return _accepted(request, await submitted(request, question, remarks))
 
     @api.post("/scenes/{scene}/forecasts", **ACCEPTED)
@@ -114,7 +115,7 @@ def router() -> APIRouter:
         """Ask for the nearest context in which what is forecast is at most, at least, or between such values."""
         found = find_scene(request, scene)
         question = asked_forecast(found, asked, request.app.state.settings)
-        remarks = await in_thread(request, lambda: check_forecast(found, question))
+        remarks = await remarks_on(request, question)
         return _accepted(request, await submitted(request, question, remarks))
 
     @api.get("/answers/{job}", response_model=models.QuestionJob)
@@ -167,17 +168,17 @@ async def _asked(
         plausible=asked.plausible,
     )
     question = replace(asked_of(found, asked, settings), question=name, conditions=conditions, more=more or {})
-    remarks = await in_thread(request, lambda: check(found, question))
+    remarks = await remarks_on(request, question)
     return _accepted(request, await submitted(request, question, remarks))
 
 
-def _compared(scene: Scene, asked: models.CompareRequest) -> list[str]:
+def compared(scene: Scene, asked: Asked) -> list[str]:
     """What to know about both contexts; an InputError says what is wrong with one of them."""
-    rows = scene.row_of(asked.before, "before"), scene.row_of(asked.after, "after")
+    rows = scene.row_of(asked.more["before"], "before"), scene.row_of(asked.context, "after")
     return list(dict.fromkeys(remark for row in rows for remark in scene.remarks(row)))
 
 
-def _priced(scene: Scene, asked: Asked) -> list[str]:
+def priced(scene: Scene, asked: Asked) -> list[str]:
     """What to know about the context; an InputError says what is wrong with it or with the plan."""
     row = scene.row_of(asked.context)
     scene.instead_of(asked.plan, None)

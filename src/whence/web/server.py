@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import os
+import signal
 import socket
 import struct
 import sys
 import threading
+import time
 import webbrowser
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -16,6 +19,7 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from http import HTTPStatus
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import h11
@@ -26,9 +30,11 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from whence.errors import InputError
 from whence.project import Project
 from whence.web.app import create_app
+from whence.web.pool import Pool
 from whence.web.problem_details import MEDIA_TYPE, problem
 from whence.web.scenes import Scene, built_in, project_scene
 from whence.web.server_settings import ServerSettings, settings_for
+from whence.web.tokens import Tokens
 
 #: Seconds that running requests get to finish when the server is told to stop.
 FAREWELL = 2
@@ -106,6 +112,21 @@ class _Announcing(uvicorn.Server):
     def __init__(self, app: FastAPI, settings: ServerSettings, open_browser: bool) -> None:
         super().__init__(configuration(app, settings))
         self._app, self._settings, self._open_browser = app, settings, open_browser
+        self._drained_at = math.inf
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """End: at once at Ctrl-C, after what is running at SIGTERM, unless that is said twice."""
+        if sig != signal.SIGTERM or self._app.state.pool.draining:
+            super().handle_exit(sig, frame)
+            return
+        self._app.state.pool.draining = True
+        self._drained_at = time.monotonic() + self._settings.drain
+
+    async def on_tick(self, counter: int) -> bool:
+        """Whether it is time to end."""
+        pool: Pool = self._app.state.pool
+        over = pool.draining and (pool.idle or time.monotonic() > self._drained_at)
+        return await super().on_tick(counter) or over
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -114,12 +135,15 @@ class _Announcing(uvicorn.Server):
         settings = self._settings
         host = settings.host.strip("[]")
         host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
-        query = "" if settings.token is None else f"?token={settings.token}"
+        tokens: Tokens = self._app.state.tokens
+        query = f"?link={tokens.link()}" if tokens.needed else ""
         address = f"http://{f'[{host}]' if ':' in host else host}:{settings.port}/{query}"
         for name in settings.allowed_hosts:
             # Only the proxy knows its scheme and port.
-            print(f"Through the proxy, it is at {name}{settings.root_path}/{query}", file=sys.stderr)
-        print(f"whence is at {address} (Ctrl-C ends it)", file=sys.stderr, flush=True)
+            further = f"?link={tokens.link()}" if tokens.needed else ""
+            print(f"Through the proxy, it is at {name}{settings.root_path}/{further}", file=sys.stderr)
+        once = " once" if query else ""
+        print(f"whence is at {address}{once} (Ctrl-C ends it)", file=sys.stderr, flush=True)
         if self._open_browser:
             # A browser on a terminal would block.
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
@@ -155,6 +179,8 @@ def listening(settings: ServerSettings) -> socket.socket:
     return listener
 
 
+#: Connections beyond the limit, over which health and decisions are still answered.
+SPARE = 16
 #: Seconds between two looks at the clock.
 PULSE = 0.25
 
@@ -172,9 +198,13 @@ class Connection(H11Protocol):
         """Take the connection, in the place of one that only waits where there are too many."""
         super().connection_made(transport)
         self._since = self.loop.time()
-        if len(self.connections) > self.settings.connections and not self._make_room():
+        if len(self.connections) > self.settings.connections + self._spare and not self._make_room():
             self._say(503, "Too many connections are open; try again later.")
         self._look()
+
+    @property
+    def _spare(self) -> int:
+        return min(SPARE, self.settings.connections // 8)
 
     def data_received(self, data: bytes) -> None:
         """Take some bytes; the clock of a request starts with its first."""

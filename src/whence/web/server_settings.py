@@ -10,12 +10,14 @@ import secrets
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from starlette.datastructures import Headers
 
 from whence.errors import InputError
+from whence.web.tokens import Tokens, check_token, read_tokens
 
 
 @dataclass(frozen=True)
@@ -26,12 +28,20 @@ class ServerSettings:
     host: str = "127.0.0.1"
     port: int = 8000
     token: str | None = None
+    #: A file of further tokens by name, read again when it changes.
+    tokens: str | None = None
     # Searches at once (two at least, so that both kinds of question run side by side), threads of each whose scene does
-    # not say, and searches that may wait; more are refused.
+    # not say, searches of one client at once, and those of one client that may wait; more are refused.
     workers: int = field(default_factory=lambda: min(4, max(2, (os.cpu_count() or 2) - 1)))
     #: Of several contexts that are equally near, more threads may find another one each time.
     threads: int = field(default_factory=lambda: 2 if (os.cpu_count() or 1) >= 4 else 1)
-    queue: int = 64
+    running: int = 2
+    queue: int = 16
+    # Processes for what is soon told (decisions, checks), and most seconds for it.
+    deciders: int = 2
+    decision_limit: float = 30.0
+    # Seconds for which running searches may go on when the server is told to end.
+    drain: float = 10.0
     # Most seconds that a search may take; finished searches that are remembered, and for how long.
     time_limit: float = 60.0
     kept: int = 200
@@ -40,12 +50,18 @@ class ServerSettings:
     body: int = 256 * 1024
     arrival: float = 20.0
     taking: float = 60.0
+    # Of these, one client has a quarter at most, and some more are kept for health and decisions.
     connections: int = 256
     # Behind a reverse proxy: the sub-path under which it shows the page, as in "/whence", the names by which others
     # reach the server besides its own, and the networks whose `X-Forwarded-...` headers count.
     root_path: str = ""
     allowed_hosts: tuple[str, ...] = ()
     trusted_proxies: tuple[str, ...] = ()
+
+    def known_tokens(self) -> Tokens:
+        """The tokens by which requests are let in."""
+        given = {} if self.token is None else {"default": self.token}
+        return Tokens(given, None if self.tokens is None else Path(self.tokens))
 
 
 def settings_for(
@@ -71,17 +87,20 @@ def settings_for(
     given = ServerSettings(host, port, **{name: value for name, value in allowed.items() if value is not None})
     names = tuple(_host(name) for name in given.allowed_hosts)
     token = given.token
-    if not all(map(is_loopback, (host, *names))):
+    if not all(map(is_loopback, (host, *names))) and given.tokens is None:
         token = token or secrets.token_urlsafe(24)
-    # Anything else would have to be escaped in addresses and cookies.
-    if token is not None and not re.fullmatch(r"[A-Za-z0-9_-]{16,200}", token):
-        raise InputError("'token' must be 16 to 200 letters, digits, '-' or '_'. Got another text.")
+    if token is not None:
+        check_token(token)
+    if given.tokens is not None:
+        read_tokens(Path(given.tokens))
     if not 0 <= port <= 65535:
         raise InputError(f"'port' must be an int in [0, 65535]. Got {port!r} instead.")
-    if given.workers < 1:
-        raise InputError(f"'workers' must be an int of at least 1. Got {given.workers!r} instead.")
-    if not 0 < given.time_limit < math.inf:
-        raise InputError(f"'time_limit' must be a positive number of seconds. Got {given.time_limit!r} instead.")
+    for name in ("workers", "deciders", "running", "queue", "connections"):
+        if getattr(given, name) < 1:
+            raise InputError(f"{name!r} must be an int of at least 1. Got {getattr(given, name)!r} instead.")
+    for name in ("time_limit", "decision_limit"):
+        if not 0 < getattr(given, name) < math.inf:
+            raise InputError(f"{name!r} must be a positive number of seconds. Got {getattr(given, name)!r} instead.")
     networks = tuple(_network(address) for address in given.trusted_proxies)
     root_path = _sub_path(given.root_path)
     return replace(given, token=token, root_path=root_path, allowed_hosts=names, trusted_proxies=networks)
@@ -142,6 +161,7 @@ class Public:
     host: str  # name and port that the client has in its address
     scheme: str | None = None  # http or https, where somebody has said
     forwarded: bool = False  # whether a trusted proxy has told all that
+    client: str = ""  # the address that it came from, where a trusted proxy has told it
 
 
 def public_address(headers: Headers, peer: str | None, trusted: Sequence[str]) -> Public:
@@ -152,9 +172,9 @@ def public_address(headers: Headers, peer: str | None, trusted: Sequence[str]) -
     >>> forwarded = [(b"x-forwarded-host", b"a.example"), (b"x-forwarded-proto", b"https")]
     >>> told = Headers(raw=[(b"host", b"127.0.0.1:8000"), *forwarded])
     >>> public_address(told, "127.0.0.1", ["127.0.0.0/8"])
-    Public(host='a.example', scheme='https', forwarded=True)
+    Public(host='a.example', scheme='https', forwarded=True, client='')
     >>> public_address(told, "10.0.0.7", ["127.0.0.0/8"])
-    Public(host='127.0.0.1:8000', scheme=None, forwarded=False)
+    Public(host='127.0.0.1:8000', scheme=None, forwarded=False, client='')
     """
     host = headers.get("host", "")
     if not _among(peer, trusted):
@@ -162,7 +182,8 @@ def public_address(headers: Headers, peer: str | None, trusted: Sequence[str]) -
     # The nearest proxy has added the last entry of each list.
     scheme = _last(headers, "x-forwarded-proto").lower()
     forwarded = _last(headers, "x-forwarded-host")
-    return Public(forwarded or host, scheme if scheme in PORTS else None, bool(forwarded or scheme))
+    told = bool(forwarded or scheme)
+    return Public(forwarded or host, scheme if scheme in PORTS else None, told, _last(headers, "x-forwarded-for")[:64])
 
 
 def host_name(host: str) -> str | None:

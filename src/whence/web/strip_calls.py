@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Request, Response
 
 from whence.errors import InputError
 from whence.search.verdict_strips import NEAR, strips
 from whence.util.json import to_plain
 from whence.web import wire as models
-from whence.web.jobs import IsJson, find_scene, in_thread
+from whence.web.jobs import BUSY, IsJson, quick_response
 from whence.web.scenes import Scene
 
 __all__ = ["router"]
@@ -21,11 +21,10 @@ def router() -> APIRouter:
     """Return the part of the interface that draws strips."""
     api = APIRouter()
 
-    @api.post("/scenes/{scene}/strips", dependencies=[IsJson])
-    async def show_strips(scene: str, asked: models.StripsRequest, request: Request) -> models.Strips:
+    @api.post("/scenes/{scene}/strips", dependencies=[IsJson], response_model=models.Strips, responses=BUSY)
+    async def show_strips(scene: str, asked: models.StripsRequest, request: Request) -> Response:
         """Which plan is best along every feature, the others as they are."""
-        found = find_scene(request, scene)
-        return await in_thread(request, lambda: strips_of(found, asked))
+        return await quick_response(request, scene, "strips", more={"asked": asked})
 
     return api
 

@@ -465,6 +465,13 @@ class QuestionJob(_Answer):
     remarks: list[str] = _told("What to know about the contexts asked about.", [])
 
 
+class Link(_Answer):
+    """A way into the page for somebody who has no token."""
+
+    path: str = Field(description="To be added to the address of the page.")
+    seconds: float = Field(description="How long it can be opened, once.")
+
+
 class Problem(_Answer):
     """Why a request was refused: problem details (RFC 9457)."""
 
