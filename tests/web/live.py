@@ -19,6 +19,7 @@ from tests.forests import paper_forest
 import whence as wh
 from whence.examples import bakery, city
 from whence.web.app import create_app
+from whence.web.projects import Projects
 from whence.web.scenes import Scene, example_scene
 from whence.web.server import configuration, listening
 from whence.web.server_settings import ServerSettings
@@ -55,12 +56,12 @@ class Live:
 
 
 @contextmanager
-def running(scenes: list[Scene], **settings: Any) -> Iterator[Live]:
+def running(scenes: list[Scene], projects: Projects | None = None, **settings: Any) -> Iterator[Live]:
     """A server for `scenes` while the block runs."""
     asked = ServerSettings(**{"port": 0, "workers": 1, **settings})
     with listening(asked) as listener:
         port = int(listener.getsockname()[1])
-        app = create_app(scenes, ServerSettings(**{"workers": 1, "deciders": 1, **settings, "port": port}))
+        app = create_app(scenes, ServerSettings(**{"workers": 1, "deciders": 1, **settings, "port": port}), projects)
         server = uvicorn.Server(configuration(app, app.state.settings))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()

@@ -12,7 +12,10 @@ from whence.errors import MissingDependencyError
 
 
 def serve(
-    project: Annotated[Path | None, typer.Argument(help="The project file; the built-in examples if left out.")] = None,
+    project: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Project files, or folders of them; the built-in examples if left out."),
+    ] = None,
     host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for any free one.")] = 8000,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
@@ -51,6 +54,7 @@ def serve(
 
       whence serve
       whence serve whence.toml --port 0
+      whence serve projects/ --tokens tokens.toml
     """
     try:
         with waiting("Starting ..."):

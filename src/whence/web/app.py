@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 from collections.abc import AsyncIterator, Sequence
@@ -23,6 +24,7 @@ from whence.web.jobs import BUSY, IsJson, about, client_of, find_scene, quick_re
 from whence.web.jobs import router as explanations
 from whence.web.pool import Pool
 from whence.web.problem_details import answer_problems, described, problem_response
+from whence.web.projects import Projects
 from whence.web.scenes import Scene
 from whence.web.security import HEADERS, Guard
 from whence.web.series_jobs import router as questions
@@ -142,16 +144,21 @@ async def health(request: Request) -> models.Health:
     )
 
 
-def create_app(scenes: Sequence[Scene], settings: ServerSettings | None = None) -> FastAPI:
+def create_app(
+    scenes: Sequence[Scene], settings: ServerSettings | None = None, projects: Projects | None = None
+) -> FastAPI:
     """The application: page, interface and worker processes, which live as long as it runs."""
     settings = settings or ServerSettings()
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         pool = app.state.pool = Pool(scenes, settings)
+        watching = None if projects is None else asyncio.create_task(projects.watch(app.state.swap, asyncio.sleep))
         try:
             yield
         finally:
+            if watching is not None:
+                watching.cancel()
             await pool.stop()
 
     app = FastAPI(
@@ -166,7 +173,8 @@ def create_app(scenes: Sequence[Scene], settings: ServerSettings | None = None) 
         lifespan=lifespan,
     )
     app.state.scenes = {scene.id: scene for scene in scenes}
-    app.state.settings = settings
+    app.state.settings, app.state.projects = settings, projects
+    app.state.swap = lambda scene: _swap(app, scene)
     app.state.known = {}
     app.state.threads = CapacityLimiter(AT_ONCE)
     app.state.tokens = settings.known_tokens()
@@ -181,6 +189,13 @@ def create_app(scenes: Sequence[Scene], settings: ServerSettings | None = None) 
     [own] = [route for route in app.routes if getattr(route, "path", "") == app.openapi_url]
     app.add_route(f"{OLD_API}/openapi.json", own.endpoint, include_in_schema=False)  # type: ignore[attr-defined]
     return app
+
+
+def _swap(app: FastAPI, scene: Scene) -> None:
+    """Answer from a scene that was read again, in the place of the one that there was."""
+    app.state.scenes = {**app.state.scenes, scene.id: scene}
+    app.state.known = {(of, name): told for (of, name), told in app.state.known.items() if of.id != scene.id}
+    app.state.pool.replace(list(app.state.scenes.values()))
 
 
 def _described(app: FastAPI) -> dict[str, Any]:

@@ -32,6 +32,7 @@ from whence.project import Project
 from whence.web.app import create_app
 from whence.web.pool import Pool
 from whence.web.problem_details import MEDIA_TYPE, problem
+from whence.web.projects import Projects
 from whence.web.scenes import Scene, built_in, project_scene
 from whence.web.server_settings import ServerSettings, settings_for
 from whence.web.tokens import Tokens
@@ -41,7 +42,7 @@ FAREWELL = 2
 
 
 def serve(
-    project: str | os.PathLike[str] | Project | None = None,
+    project: str | os.PathLike[str] | Project | Sequence[str | os.PathLike[str]] | None = None,
     *,
     host: str = "127.0.0.1",
     port: int = 8000,
@@ -54,8 +55,9 @@ def serve(
 
     Parameters
     ----------
-    project : path or Project, optional
-        A project of your own; without one, the built-in examples are offered.
+    project : path, paths or Project, optional
+        Projects of your own, or folders of them; without any, the built-in examples are offered. Those that were
+        given by path are read again when their files change.
     host, port : str, int
         Where to listen; port 0 takes any that is free.
     open_browser : bool
@@ -80,7 +82,9 @@ def serve(
     with listening(settings) as listener:
         settings = replace(settings, port=int(listener.getsockname()[1]))
         with busy("Reading the data and fitting ..."):
-            app = create_app([*_scenes(project), *scenes], settings)
+            projects = _projects(project)
+            own = _scenes(project) if projects is None else projects.load()
+            app = create_app([*own, *scenes], settings, projects)
         server = _Announcing(app, settings, open_browser)
         logging.getLogger("whence.web").setLevel(logging.WARNING)
         # Ctrl-C is how a server is meant to end.
@@ -128,10 +132,37 @@ class _Announcing(uvicorn.Server):
         over = pool.draining and (pool.idle or time.monotonic() > self._drained_at)
         return await super().on_tick(counter) or over
 
+    def _hear(self) -> None:
+        """Read tokens and projects again at SIGHUP, where there is such a signal, and print a link that is new."""
+        loop = asyncio.get_running_loop()
+        tasks: set[asyncio.Task[None]] = set()
+
+        def reload() -> None:
+            state = self._app.state
+            try:
+                state.tokens.reload()
+            except InputError as error:
+                logging.getLogger("whence.web").error("The tokens stay as they were: %s", error)
+            if state.projects is not None:
+                tasks.add(task := loop.create_task(state.projects.reload(state.swap, every=True)))
+                task.add_done_callback(tasks.discard)
+            self._announce()
+
+        if hasattr(signal, "SIGHUP"):
+            loop.add_signal_handler(signal.SIGHUP, reload)
+
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         if self.should_exit:
             return
+        self._hear()
+        address = self._announce()
+        if self._open_browser:
+            # A browser on a terminal would block.
+            threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+
+    def _announce(self) -> str:
+        """Say where the page is: the address that opens it."""
         settings = self._settings
         host = settings.host.strip("[]")
         host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
@@ -144,9 +175,7 @@ class _Announcing(uvicorn.Server):
             print(f"Through the proxy, it is at {name}{settings.root_path}/{further}", file=sys.stderr)
         once = " once" if query else ""
         print(f"whence is at {address}{once} (Ctrl-C ends it)", file=sys.stderr, flush=True)
-        if self._open_browser:
-            # A browser on a terminal would block.
-            threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+        return address
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         # Requests that wait for news of a search are told that there will be none.
@@ -154,10 +183,16 @@ class _Announcing(uvicorn.Server):
         await super().shutdown(sockets)
 
 
+def _projects(project: Any) -> Projects | None:
+    """The projects that were given by path, if any were."""
+    if project is None or isinstance(project, Project):
+        return None
+    given = [project] if isinstance(project, str | os.PathLike) else list(project)
+    return Projects([Path(path) for path in given]) if given else None
+
+
 def _scenes(project: Any) -> list[Scene]:
-    if project is None:
-        return built_in()
-    return [project_scene(project if isinstance(project, Project) else Project.load(Path(project)))]
+    return [project_scene(project)] if isinstance(project, Project) else built_in()
 
 
 def listening(settings: ServerSettings) -> socket.socket:

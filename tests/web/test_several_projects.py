@@ -1,0 +1,115 @@
+"""Several projects in one server, read again when their files change."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from tests.web.browser import Server
+from tests.web.live import Live, finished, running, until
+
+from whence.errors import InputError
+from whence.web import projects as serving
+from whence.web.projects import Projects
+
+PROJECT = """
+title = "{title}"
+[data]
+history = "days.csv"
+[outcomes]
+columns = ["sold"]
+[weights]
+kind = "knn"
+k = 3
+[problem]
+kind = "newsvendor"
+holding = 1
+backorder = 3
+"""
+
+
+def write(folder: Path, title: str, factor: int = 2) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = "\n".join(f"{t},{factor * t}" for t in range(30))
+    (folder / "days.csv").write_text(f"temp,sold\n{rows}\n")
+    (folder / "whence.toml").write_text(PROJECT.format(title=title))
+    return folder / "whence.toml"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    found = tmp_path_factory.mktemp("projects")
+    write(found / "Ice Cream", "How much ice?")
+    write(found / "bread", "How much bread?", 3)
+    return found
+
+
+@pytest.fixture(scope="module")
+def live(folder: Path) -> Iterator[Live]:
+    projects = Projects([folder])
+    # As often as the tests would like to look.
+    before, serving.LOOK = serving.LOOK, 0.1
+    with running(projects.load(), projects) as server:
+        server.wait_for_workers()
+        yield server
+    serving.LOOK = before
+
+
+def decided(client: httpx.Client, scene: str) -> float:
+    answer = client.post(f"/api/v1/scenes/{scene}/decide", json={"context": {"temp": 10}})
+    return float(answer.raise_for_status().json()["plan"][0])
+
+
+def test_each_has_its_title_and_address(live: Live) -> None:
+    """A folder of projects is a list of scenes, named after their folders, each with its own decisions."""
+    with live.client() as client:
+        listed = {entry["id"]: entry["title"] for entry in client.get("/api/v1/scenes").json()}
+        assert listed == {"bread": "How much bread?", "ice-cream": "How much ice?"}
+        assert (decided(client, "ice-cream"), decided(client, "bread")) == (22.0, 33.0)
+
+
+def test_a_change_is_checked_then_swapped(live: Live, folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """New data answer once they are read, workers and searches included; a broken file changes nothing."""
+    with live.client() as client, caplog.at_level(logging.WARNING, "whence.web"):
+        whole = (folder / "bread" / "whence.toml").read_text()
+        (folder / "bread" / "whence.toml").write_text("[data")
+        until(lambda: any("bread stays as it was" in record.getMessage() for record in caplog.records), 60.0)
+        assert decided(client, "bread") == 33.0
+        (folder / "bread" / "whence.toml").write_text(whole.replace("bread?", "rye?"))
+        write(folder / "bread", "How much rye?", 5)
+        until(lambda: client.get("/api/v1/scenes/bread").json()["title"] == "How much rye?", 60.0)
+        until(lambda: decided(client, "bread") == 55.0, 60.0)
+        asked = {"context": {"temp": 10}, "plan": [80.0]}
+        job = client.post("/api/v1/scenes/bread/explanations", json=asked).json()["job"]
+        told = finished(client, job)
+        assert told["result"]["explanation"]["context"]["temp"] > 10
+        assert decided(client, "ice-cream") == 22.0
+
+
+def test_a_folder_without_projects_is_refused(tmp_path: Path) -> None:
+    """A folder with no project in it is no list of none."""
+    with pytest.raises(InputError, match="a folder with some"):
+        Projects([tmp_path])
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="no such signal")
+def test_sighup_reads_everything_again(folder: Path, tmp_path: Path) -> None:
+    """`whence serve FILE FILE` serves both, and reads them again when it is told to."""
+    first, second = write(tmp_path / "a", "A?"), write(tmp_path / "b", "B?")
+    server = Server(str(first), str(second), "--workers", "1").wait_for_workers()
+    try:
+        with httpx.Client(base_url=server.url, timeout=60.0) as client:
+            assert [entry["id"] for entry in client.get("/api/v1/scenes").json()] == ["a", "b"]
+            stamp = first.stat()
+            first.write_text(PROJECT.format(title="C?"))
+            # A file that looks as it did: only the signal tells.
+            os.utime(first, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+            server._process.send_signal(signal.SIGHUP)
+            until(lambda: client.get("/api/v1/scenes/a").json()["title"] == "C?", 60.0)
+    finally:
+        server.stop()
