@@ -33,6 +33,10 @@ def serve(
     tokens: Annotated[
         Path | None, typer.Option(help="A file of tokens by name (TOML), read again when it changes.")
     ] = None,
+    store: Annotated[
+        Path | None, typer.Option(help="An SQLite file that keeps questions and answers; made if it is not there.")
+    ] = None,
+    store_days: Annotated[float | None, typer.Option(help="Days for which it keeps them, 90 by default.")] = None,
     root_path: Annotated[
         str | None,
         typer.Option(help="The sub-path under which a reverse proxy shows the page, such as /whence."),
@@ -74,6 +78,8 @@ def serve(
         allow_remote=allow_remote,
         token=token,
         tokens=None if tokens is None else str(tokens),
+        store=None if store is None else str(store),
+        store_days=store_days,
         root_path=root_path,
         allowed_hosts=allowed_host,
         trusted_proxies=trusted_proxy,

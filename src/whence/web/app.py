@@ -20,6 +20,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from whence import __version__
 from whence.report.fingerprint import versions
 from whence.web import wire as models
+from whence.web.audit import router as audit
 from whence.web.jobs import BUSY, IsJson, about, client_of, find_scene, quick_response, quickly
 from whence.web.jobs import router as explanations
 from whence.web.pool import Pool
@@ -29,6 +30,7 @@ from whence.web.scenes import Scene
 from whence.web.security import HEADERS, Guard
 from whence.web.series_jobs import router as questions
 from whence.web.server_settings import ServerSettings
+from whence.web.store import Store
 from whence.web.strip_calls import router as verdict_strips
 from whence.web.tokens import LINK, Tokens
 
@@ -152,7 +154,9 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        pool = app.state.pool = Pool(scenes, settings)
+        store = app.state.store = None if settings.store is None else Store(File(settings.store), settings.store_days)
+        pool = app.state.pool = Pool(scenes, settings, store)
+        pool.resume()
         watching = None if projects is None else asyncio.create_task(projects.watch(app.state.swap, asyncio.sleep))
         try:
             yield
@@ -160,6 +164,8 @@ def create_app(
             if watching is not None:
                 watching.cancel()
             await pool.stop()
+            if store is not None:
+                store.close()
 
     app = FastAPI(
         title="whence",
@@ -180,7 +186,7 @@ def create_app(
     app.state.tokens = settings.known_tokens()
     app.add_middleware(Guard, settings=settings, tokens=app.state.tokens)
     answer_problems(app, HEADERS)
-    for router in (api, explanations(), questions(), verdict_strips()):
+    for router in (api, explanations(), questions(), verdict_strips(), audit()):
         app.include_router(router, prefix=API, responses=described(REFUSALS))
         # The addresses that there were before the interface had versions.
         app.include_router(router, prefix=OLD_API, include_in_schema=False)

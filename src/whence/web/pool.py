@@ -5,21 +5,25 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import json
 import logging
 import math
 import pickle
 import secrets
 import time
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
+
+import msgspec
 
 from whence.question import Progress
 from whence.web import wire as models
-from whence.web.clients import NOBODY, Client, FairQueue
+from whence.web.clients import NOBODY, Client, FairQueue, TooMany
 from whence.web.messages import Answered, Asked, Cancel, Failed, FoundNearest, NewScenes
 from whence.web.scenes import Scene
 from whence.web.server_settings import ServerSettings
+from whence.web.store import Entry, Store, finished
 from whence.web.worker_process import PROBE, SILENT_AFTER, STUCK_AFTER, WorkerProcess
 
 log = logging.getLogger("whence.web")
@@ -56,6 +60,9 @@ class Job:
     refused: bool = False
     #: What to know about its context.
     remarks: list[str] = field(default_factory=list)
+    #: When it was asked, by the clock on the wall, and what is to be done once it is finished.
+    asked_at: float = field(default_factory=time.time)
+    on_finish: Callable[[Job], None] | None = None
     #: Whether somebody wants it stopped.
     cancelled: bool = False
     finished_at: float = math.inf
@@ -75,6 +82,8 @@ class Job:
             setattr(self, name, value)
         if self.finished and self.finished_at == math.inf:
             self.finished_at = time.monotonic()
+            if self.on_finish is not None:
+                self.on_finish(self)
         news, self._news = self._news, asyncio.Event()
         news.set()
 
@@ -82,6 +91,41 @@ class Job:
         """Return at the next change, or after that many seconds."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._news.wait(), seconds)
+
+
+def entry_of(job: Job) -> Entry:
+    """A question as it is stored."""
+    who = job.client
+    return Entry(
+        id=job.id,
+        scene=job.asked.scene,
+        question=job.asked.question,
+        asked=msgspec.json.encode(job.asked).decode(),
+        who=who.user,
+        groups=", ".join(who.groups),
+        token=who.token,
+        address=who.address,
+        asked_at=job.asked_at,
+        remarks=json.dumps(job.remarks),
+    )
+
+
+def job_of(entry: Entry) -> Job:
+    """The question that was stored, as it stands."""
+    asked = msgspec.json.decode(entry.asked, type=Asked)
+    margin = asked.conditions.get("margin")
+    if isinstance(margin, list):
+        # JSON has no tuples.
+        asked = replace(asked, conditions={**asked.conditions, "margin": tuple(margin)})
+    groups = tuple(filter(None, entry.groups.split(", ")))
+    client = Client(entry.address, entry.token, entry.who, groups)
+    job = Job(entry.id, asked, client, remarks=json.loads(entry.remarks), asked_at=entry.asked_at)
+    if entry.finished_at is not None:
+        job.state = cast(models.State, entry.state)
+        job.nearest, job.error, job.finished_at = entry.nearest, entry.error, 0.0
+        if entry.result is not None and entry.data is not None:
+            job.answer = Answered(entry.state == "cancelled", entry.result, entry.data, entry.nearest)
+    return job
 
 
 @dataclass(eq=False)
@@ -97,8 +141,8 @@ class _Lane:
 class Pool:
     """A queue of questions and the processes that answer them."""
 
-    def __init__(self, scenes: Sequence[Scene], settings: ServerSettings) -> None:
-        self._settings = settings
+    def __init__(self, scenes: Sequence[Scene], settings: ServerSettings, store: Store | None = None) -> None:
+        self._settings, self._store = settings, store
         self._jobs: dict[str, Job] = {}
         each, deciders = settings.queue, settings.deciders
         self._lanes = {
@@ -127,6 +171,8 @@ class Pool:
     async def stop(self) -> None:
         """End the processes, and tell everybody who waits that there will be no answer."""
         tasks, self._tasks = self._tasks, []
+        # What is not answered is asked again when the server is back.
+        self._store = None
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -166,11 +212,36 @@ class Pool:
         self._forget()
         id = secrets.token_urlsafe(12)
         job = Job(id, replace(asked, number=next(self._numbers)), remarks=list(remarks), client=client)
+        self._enter(job)
+        if self._store is not None and not asked.quick:
+            self._store.put(entry_of(job))
+            job.on_finish = self._keep
+        return job
+
+    def resume(self) -> None:
+        """Go on with the questions that had no answer when the server was stopped."""
+        for entry in [] if self._store is None else self._store.unfinished():
+            job = job_of(entry)
+            job.asked = replace(job.asked, number=next(self._numbers))
+            job.on_finish = self._keep
+            try:
+                self._enter(job)
+            except TooMany:
+                job.tell(state="failed", error="The server was stopped.")
+
+    def _enter(self, job: Job) -> None:
         lane = self._lane(job)
-        lane.queue.put(job, client.key)
+        lane.queue.put(job, job.client.key)
         self._jobs[job.id] = job
         lane.arrived.set()
-        return job
+
+    def _keep(self, job: Job) -> None:
+        if self._store is not None:
+            found: dict[str, Any] = {}
+            if job.answer is not None:
+                found = {"result": job.answer.result, "data": job.answer.data}
+            entry = replace(entry_of(job), nearest=job.nearest, error=job.error, **found)
+            self._store.put(finished(entry, job.state))
 
     async def quickly(self, asked: Asked, client: Client, gone: Awaitable[None]) -> Answered | Failed:
         """What is soon told, unless whoever asked is gone before; TooMany where the client has enough waiting."""
@@ -200,7 +271,11 @@ class Pool:
     def find(self, id: str) -> Job | None:
         """The question of this id, unless it has been forgotten."""
         self._forget()
-        return self._jobs.get(id)
+        job = self._jobs.get(id)
+        if job is None and self._store is not None:
+            entry = self._store.find(id)
+            return None if entry is None else job_of(entry)
+        return job
 
     def ahead(self, job: Job) -> int:
         """How many questions come before this one."""

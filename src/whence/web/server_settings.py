@@ -46,6 +46,9 @@ class ServerSettings:
     time_limit: float = 60.0
     kept: int = 200
     kept_seconds: float = 3600.0
+    # A file in which questions and answers are kept, and for how many days.
+    store: str | None = None
+    store_days: float = 90.0
     # Most bytes of a request, most seconds for it to arrive and for its answer to be taken, most connections at once.
     body: int = 256 * 1024
     arrival: float = 20.0
@@ -98,9 +101,9 @@ def settings_for(
     for name in ("workers", "deciders", "running", "queue", "connections"):
         if getattr(given, name) < 1:
             raise InputError(f"{name!r} must be an int of at least 1. Got {getattr(given, name)!r} instead.")
-    for name in ("time_limit", "decision_limit"):
+    for name in ("time_limit", "decision_limit", "store_days"):
         if not 0 < getattr(given, name) < math.inf:
-            raise InputError(f"{name!r} must be a positive number of seconds. Got {getattr(given, name)!r} instead.")
+            raise InputError(f"{name!r} must be a positive number. Got {getattr(given, name)!r} instead.")
     networks = tuple(_network(address) for address in given.trusted_proxies)
     root_path = _sub_path(given.root_path)
     return replace(given, token=token, root_path=root_path, allowed_hosts=names, trusted_proxies=networks)

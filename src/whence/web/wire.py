@@ -465,6 +465,17 @@ class QuestionJob(_Answer):
     remarks: list[str] = _told("What to know about the contexts asked about.", [])
 
 
+class StoredQuestion(_Answer):
+    """One question of those that were asked about a project."""
+
+    job: str
+    question: str = Field(description="What was asked: `explain`, or one of the other questions.")
+    who: str = Field(description="Whom a proxy has named, or the token's name; empty where neither is known.")
+    asked_at: str = Field(description="When, in UTC (ISO 8601).")
+    seconds: float | None = _told("How long the answer took; null while there is none.")
+    state: str
+
+
 class Link(_Answer):
     """A way into the page for somebody who has no token."""
 
