@@ -21,7 +21,8 @@ from whence import __version__
 from whence.report.fingerprint import versions
 from whence.web import wire as models
 from whence.web.audit import router as audit
-from whence.web.jobs import BUSY, IsJson, about, client_of, find_scene, quick_response, quickly
+from whence.web.audit import shown_entry, store_of
+from whence.web.jobs import BUSY, IsJson, about, client_of, find_scene, quick_response, quickly, scenes_of
 from whence.web.jobs import router as explanations
 from whence.web.pool import Pool
 from whence.web.problem_details import answer_problems, described, problem_response
@@ -65,7 +66,7 @@ api = APIRouter()
 @api.get("/scenes")
 def list_scenes(request: Request) -> list[models.SceneEntry]:
     """What may be asked about."""
-    return [scene.entry() for scene in request.app.state.scenes.values()]
+    return [scene.entry() for scene in scenes_of(request)]
 
 
 @api.get("/scenes/{scene}", response_model=models.Scene, responses=BUSY)
@@ -235,7 +236,15 @@ def _pages() -> APIRouter:
 
     @pages.get("/")
     def index(request: Request) -> Response:
-        text = templates.get_template("index.html").render(version=version)
+        kept = request.app.state.store is not None
+        text = templates.get_template("index.html").render(version=version, who=client_of(request).user, kept=kept)
+        return _tagged(request, text.encode(), "text/html; charset=utf-8")
+
+    @pages.get("/questions")
+    def questions_asked(request: Request) -> Response:
+        store = store_of(request)
+        listed = [(scene, [shown_entry(one) for one in store.listed(scene.id)]) for scene in scenes_of(request)]
+        text = templates.get_template("questions.html").render(version=version, listed=listed)
         return _tagged(request, text.encode(), "text/html; charset=utf-8")
 
     @pages.get("/static/{name}")

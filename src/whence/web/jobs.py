@@ -54,7 +54,9 @@ def pool_of(request: Request) -> Pool:
 def find_job(request: Request, id: str, questions: Collection[str]) -> Job:
     """The job of this id, if it is one of these questions, or 404."""
     job = pool_of(request).find(id)
-    if job is None or job.asked.question not in questions:
+    settings: ServerSettings = request.app.state.settings
+    known = job is not None and settings.may_ask(client_of(request), job.asked.scene)
+    if job is None or not known or job.asked.question not in questions:
         raise HTTPException(404, "There is no such question, or not any more.")
     return job
 
@@ -207,11 +209,19 @@ IsJson = Depends(_check_type)
 
 
 def find_scene(request: Request, name: str) -> Scene:
-    """The scene of this name, or 404."""
+    """The scene of this name, or 404, also for who may not ask about it."""
     scene: Scene | None = request.app.state.scenes.get(name)
-    if scene is None:
+    settings: ServerSettings = request.app.state.settings
+    if scene is None or not settings.may_ask(client_of(request), name):
         raise HTTPException(404, "There is no such scene.")
     return scene
+
+
+def scenes_of(request: Request) -> list[Scene]:
+    """The scenes that whoever sent a request may ask about."""
+    settings: ServerSettings = request.app.state.settings
+    client, scenes = client_of(request), request.app.state.scenes.values()
+    return [scene for scene in scenes if settings.may_ask(client, scene.id)]
 
 
 async def in_thread(request: Request, work: Callable[[], T]) -> T:

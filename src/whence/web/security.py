@@ -76,8 +76,10 @@ class Guard:
                 self._check_host(headers, public)
             scope = self._placed(scope, public)
             self._check_origin(scope, headers, public)
-            client = Client(public.client or peer)
-            if self._tokens.needed and not self._is_probe(scope):
+            user, groups = self._settings.person(headers, peer)
+            client = Client(public.client or peer, user=user, groups=groups)
+            # Whom a proxy has named, it has let in.
+            if self._tokens.needed and not user and not self._is_probe(scope):
                 name = self._opened(scope)
                 if name is not None:
                     await self._remembering(scope, public, name)(scope, receive, send)

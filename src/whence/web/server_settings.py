@@ -7,7 +7,7 @@ import math
 import os
 import re
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,6 +17,7 @@ from urllib.parse import SplitResult, urlsplit
 from starlette.datastructures import Headers
 
 from whence.errors import InputError
+from whence.web.clients import Client
 from whence.web.tokens import Tokens, check_token, read_tokens
 
 
@@ -60,6 +61,34 @@ class ServerSettings:
     root_path: str = ""
     allowed_hosts: tuple[str, ...] = ()
     trusted_proxies: tuple[str, ...] = ()
+    # The headers in which a trusted proxy names the person and their groups, and who may ask about which project:
+    # names of people, and of groups after an '@'; who is not named in a list may not. Without a list, everybody may.
+    user_header: str | None = None
+    groups_header: str | None = None
+    access: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def may_ask(self, client: Client, scene: str) -> bool:
+        """Whether a client may ask about a scene.
+
+        Examples
+        --------
+        >>> settings = ServerSettings(access={"bread": ("anna", "@bakers")})
+        >>> settings.may_ask(Client(user="anna"), "bread"), settings.may_ask(Client(user="ben"), "bread")
+        (True, False)
+        >>> settings.may_ask(Client(user="ben", groups=("bakers",)), "bread"), settings.may_ask(Client(), "ice")
+        (True, True)
+        """
+        allowed = self.access.get(scene)
+        names = {client.user or client.token, *(f"@{group}" for group in client.groups)}
+        return allowed is None or not names.isdisjoint(allowed)
+
+    def person(self, headers: Headers, peer: str) -> tuple[str, tuple[str, ...]]:
+        """The person whom a trusted proxy has named, and their groups; nobody where it has not, or is none."""
+        if self.user_header is None or not _among(peer, self.trusted_proxies):
+            return "", ()
+        groups = headers.get(self.groups_header, "") if self.groups_header is not None else ""
+        user = headers.get(self.user_header, "").strip()[:200]
+        return user, tuple(name.strip() for name in groups[:4000].split(",") if name.strip()) if user else ()
 
     def known_tokens(self) -> Tokens:
         """The tokens by which requests are let in."""
@@ -106,6 +135,8 @@ def settings_for(
             raise InputError(f"{name!r} must be a positive number. Got {getattr(given, name)!r} instead.")
     networks = tuple(_network(address) for address in given.trusted_proxies)
     root_path = _sub_path(given.root_path)
+    if given.user_header is not None and not networks:
+        raise InputError("'user_header' must come with a 'trusted_proxy', which sets it. Got none.")
     return replace(given, token=token, root_path=root_path, allowed_hosts=names, trusted_proxies=networks)
 
 
