@@ -19,8 +19,8 @@ from tests.forests import paper_forest
 import whence as wh
 from whence.examples import bakery, city
 from whence.web.app import create_app
-from whence.web.projects import Projects
 from whence.web.scenes import Scene, example_scene
+from whence.web.served_projects import Projects
 from whence.web.server import configuration, listening
 from whence.web.server_settings import ServerSettings
 

@@ -14,8 +14,8 @@ from tests.web.browser import Server
 from tests.web.live import Live, finished, running, until
 
 from whence.errors import InputError
-from whence.web import projects as serving
-from whence.web.projects import Projects
+from whence.web import served_projects as serving
+from whence.web.served_projects import Projects
 
 PROJECT = """
 title = "{title}"

@@ -26,10 +26,10 @@ from whence.web.jobs import BUSY, IsJson, about, client_of, find_scene, quick_re
 from whence.web.jobs import router as explanations
 from whence.web.pool import Pool
 from whence.web.problem_details import answer_problems, described, problem_response
-from whence.web.projects import Projects
 from whence.web.scenes import Scene
 from whence.web.security import HEADERS, Guard
 from whence.web.series_jobs import router as questions
+from whence.web.served_projects import Projects
 from whence.web.server_settings import ServerSettings
 from whence.web.store import Store
 from whence.web.strip_calls import router as verdict_strips

@@ -32,8 +32,8 @@ from whence.project import Project
 from whence.web.app import create_app
 from whence.web.pool import Pool
 from whence.web.problem_details import MEDIA_TYPE, problem
-from whence.web.projects import Projects
 from whence.web.scenes import Scene, built_in, project_scene
+from whence.web.served_projects import Projects
 from whence.web.server_settings import ServerSettings, settings_for
 from whence.web.tokens import Tokens
 

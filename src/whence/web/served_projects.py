@@ -1,6 +1,6 @@
 """Projects of a server: found in folders, and read again when their files change.
 
-``python -m whence.web.projects FILE ID`` is how the server reads one again: in a process of its own, so that those who
+``python -m whence.web.served_projects FILE ID`` is how the server reads one again: in a process of its own, so that those who
 ask meanwhile are answered, and what goes wrong there goes wrong there.
 """
 
@@ -116,7 +116,7 @@ def read_project(path: Path, id: str) -> tuple[Scene, tuple[Path, ...]]:
 async def _read_apart(path: Path, id: str) -> tuple[Scene, tuple[Path, ...]]:
     """Read a project in a process of its own; an InputError says why it cannot be used."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    command = (sys.executable, "-P", "-m", "whence.web.projects", str(path), id)
+    command = (sys.executable, "-P", "-m", "whence.web.served_projects", str(path), id)
     process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE, env=environment)
     try:
         told, _ = await asyncio.wait_for(process.communicate(), PATIENCE)
