@@ -1,7 +1,7 @@
 """Projects of a server: found in folders, and read again when their files change.
 
-``python -m whence.web.served_projects FILE ID`` is how the server reads one again: in a process of its own, so that those who
-ask meanwhile are answered, and what goes wrong there goes wrong there.
+``python -m whence.web.served_projects FILE ID`` is how the server reads one again: in a process of its own, so that
+those who ask meanwhile are answered, and what goes wrong there goes wrong there.
 """
 
 from __future__ import annotations
