@@ -147,16 +147,17 @@ def plain_question() -> Callable[[], Any]:
     return ask
 
 
-def loaded_by_command() -> int:
-    """Return how many modules of the package are loaded once the command `whence explain` is."""
+def loaded_by_command(*arguments: str) -> int:
+    """Return how many modules of the package are loaded once the command `whence` has run with these arguments."""
     code = (
         "import sys\n"
         "from typer.testing import CliRunner\n"
         "from whence.cli.root import app\n"
-        "CliRunner().invoke(app, ['explain', '--help'])\n"
+        "CliRunner().invoke(app, sys.argv[1:])\n"
         "print(sum(name.split('.')[0] == 'whence' for name in sys.modules))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    command = [sys.executable, "-c", code, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
     return int(done.stdout.split()[-1])
 
 
@@ -174,7 +175,9 @@ def counts() -> Iterator[tuple[float, str, str]]:
     yield len(walk.functions), "", "functions that it visits"
     yield len(walk.crossings), "70", "pairs of functions between which it crosses from folder to folder"
     yield walk.calls, "", "calls from folder to folder"
-    yield loaded_by_command(), "80", "modules loaded for the command `whence explain`"
+    yield loaded_by_command("explain", "--help"), "80", "modules loaded for the command `whence explain`"
+    asked = ("explain", "examples/bakery-project", "-c", "12", "-i", "row:40", "--no-holds")
+    yield loaded_by_command(*asked), "", "modules loaded once it has answered"
     for word in WORDS:
         yield len(naming(word, paths)), "20", f"modules that name {word}"
     yield len(dataclasses.fields(Question)), "8", "fields of Question"
