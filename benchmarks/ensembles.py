@@ -88,7 +88,9 @@ def main() -> None:
             model.fit(X, y)
             past = np.asarray(model.predict(X), dtype=float)
             limit = float(np.quantile(past, 0.25))
-            ensemble = wh.Ensemble(model).fit(X)
+            # Whoever asks treecf asks for any number, not for those in the step of the data.
+            schema = wh.Schema({column: wh.Continuous() for column in X.columns})
+            ensemble = wh.Ensemble(model, schema=schema).fit(X)
             ranges = [treecf.Range(c, float(X[c].min()), float(X[c].max())) for c in X.columns]
             other = treecf.Explainer(model, normalizers=width, constraints=ranges)
             rows = np.flatnonzero(past > np.quantile(past, 0.6))
