@@ -151,6 +151,36 @@ def test_newsvendor_prices_by_product_against_all_plans(block: int, kind: Any) -
             assert found.distance == pytest.approx(ended.fun, abs=1e-4)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("block", seeds(1, 100))
+def test_newsvendor_prices_by_product_under_cvar_against_a_grid(block: int, kind: Any) -> None:
+    """No prices of single products on a grid are nearer than what was found, or proved where the time is up."""
+    risk, factors = wh.CVaR(0.6), np.exp(np.linspace(-1.5, 1.5, 7))
+    for seed in range(CASES * block, CASES * (block + 1)):
+        policy, context, problem, plan, _ = newsvendor_case(seed, risk)
+        products = policy.Y_.shape[1]
+        if products == 3:
+            continue
+        weights, Y = policy.weights_at(context), policy.Y_
+        found = policy.prices(context, plan, kind=kind, fixed=["budget"], common=False, time_limit=2)
+        rival = policy.decide(context) if kind == "relative" else None
+        near = found.bound if found.status == "time_limit" else found.distance
+        today = np.concatenate([problem.holding, problem.backorder])
+        for changed in ((j, k) for j in range(2 * products) for k in range(j)):
+            for pair in product(factors, repeat=2):
+                times = np.ones(2 * products)
+                times[list(changed)] = pair
+                there = wh.Newsvendor(*np.split(today * times, 2), problem.budget)
+                if regret(there, plan, Y, weights, risk, rival) <= 1e-12:
+                    assert near <= np.abs(times - 1.0).sum() + 1e-5
+        if found.status == "optimal":
+            to = dict(zip(found.changes["parameter"], found.changes["to"], strict=True))
+            names = [f"{group} of {name}" for group in ("holding", "backorder") for name in policy.outcome_names_]
+            prices = np.array([to.get(name, price) for name, price in zip(names, today, strict=True)])
+            there = wh.Newsvendor(*np.split(prices, 2), problem.budget)
+            assert regret(there, plan, Y, weights, risk, rival) <= 2e-6 * (np.abs(problem.costs(plan, Y)).max() + 1e-9)
+
+
 @pytest.mark.parametrize("risk", RISKS, ids=str)
 def test_a_budget_is_moved_where_that_is_nearer(risk: Risk) -> None:
     """A plan over the budget asks for a larger one, and one that leaves some of it unused may ask for a smaller one."""
