@@ -309,8 +309,7 @@ def take_pictures(browser: Browser, url: str, folder: Path) -> list[Path]:
         asked(page)
         if width > 600:
             page.locator(".segment", has_text="Then").click()
-            # Both the map and the answers, without scrolling.
-            page.set_viewport_size({"width": width, "height": 1500})
+            page.set_viewport_size({"width": width, "height": 900})
         else:
             page.locator("#explanation-panel").scroll_into_view_if_needed()
             page.locator("[data-kind=relative] .verdict").scroll_into_view_if_needed()

@@ -32,7 +32,7 @@ def test_from_context_to_report(
 
     answer = _data(page, "relative", tmp_path)
     _switch(page, answer, before)
-    page.locator("[data-kind=relative] summary").click()
+    page.locator("[data-kind=relative] .certificate summary").click()
     expect(page.locator("[data-kind=relative] .certificate")).to_contain_text("proved lower bound")
     expect(page.locator("[data-kind=relative] .certificate")).to_contain_text("optimal")
 

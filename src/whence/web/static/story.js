@@ -28,7 +28,9 @@ function told() {
   const named = changed.length > NAMED ? [...changed.slice(0, NAMED - 1), `${changed.length - NAMED + 1} more have changed`] : changed;
   const where = state.stage === "then" && shownThen() ? "In the context found, " : "Now ";
   const context = changed.length ? `${where}${listed(named)}.` : "";
-  return `This is no longer the example as described. ${context}${other ? ` Your plan is another one${changed.length ? " as well" : ""}.` : ""}`;
+  // Only where somebody has a plan in mind is there a story to tell.
+  const story = state.scene.alternative === null ? "" : "This is no longer the example as described. ";
+  return `${story}${context}${other ? ` Your plan is another one${changed.length ? " as well" : ""}.` : ""}`;
 }
 
 export function startStory() {
