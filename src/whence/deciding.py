@@ -6,6 +6,7 @@ import copy
 import sys
 import warnings
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -24,7 +25,7 @@ from whence.risk import Expectation, Risk
 from whence.util.aliases import Floats
 from whence.util.frames import TableKind, as_outcomes, as_pandas, as_table, check_order, in_kind, kind_of
 from whence.weights import ForestWeights, InputMap, Weights
-from whence.weights.base import SeenColumn
+from whence.weights.base import Capabilities, SeenColumn
 from whence.weights.plausibility import Isolation, Nearby, usual_in
 
 __all__ = ["Decider", "Decision", "OutsideHistoryWarning", "outside", "tell_outside"]
@@ -144,6 +145,7 @@ class Decider(BaseEstimator):  # type: ignore[misc]
         weights.take_circles(self.schema_.circles)
         weights.take_problem(self.problem, self.risk_)
         self.weights_ = _fitted(weights, inputs, outcomes, sample_weight)
+        self.__dict__.pop("abilities", None)
         single = np.dtype(self.weights_.compared_as) == np.float32
         self.schema_ = self.schema_.cut_at(self._cuts(), self._sees_units, single)
 
@@ -243,7 +245,7 @@ class Decider(BaseEstimator):  # type: ignore[misc]
 
         Where the weights forecast, it is the forecast plus what forecasts missed then (see `ForecastWeights`).
         """
-        if not self.weights_.capabilities.forecasts:
+        if not self.abilities.forecasts:
             return self.Y_
         return self.weights_.outcomes(self.inputs_of(row, self.unknown), self.Y_)
 
@@ -302,6 +304,11 @@ class Decider(BaseEstimator):  # type: ignore[misc]
         if self._sees_units:
             return self.schema_.numbers_row(row, unknown)
         return self.schema_.coordinates_row(row, unknown)
+
+    @cached_property
+    def abilities(self) -> Capabilities:
+        """What the fitted weights can do."""
+        return self.weights_.capabilities
 
     def predictor_for(self, row: pd.Series) -> Weights:
         """Return the weights, with splits on what a context lacks decided."""
@@ -393,6 +400,6 @@ def tell_outside(schema: Schema, context: pd.Series) -> None:
     """
     if sys._getframe(2).f_globals.get("__name__", "").startswith("whence."):
         return
-    said = outside(schema, context)
-    if said:
+    if schema.beyond(context):
+        said = outside(schema, context)
         warnings.warn(f"{' '.join(said)} The nearest past decides there.", OutsideHistoryWarning, stacklevel=3)

@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import Any, ClassVar
 
 from whence.checks import one_of
-from whence.claims.base import Claim
+from whence.claims.plans import Claim
 from whence.errors import InputError, InputTypeError
 from whence.question import Answer, Question
 from whence.util.aliases import Floats
@@ -153,7 +153,8 @@ def engine_named(name: str) -> Engine:
     'search'
     """
     names = engine_names()
-    one_of(*names).check("engine", name)
+    if name not in names:
+        one_of(*names).check("engine", name)
     return _made(ENGINES[AUTO if name == "auto" else name])
 
 

@@ -17,8 +17,7 @@ from whence.errors import InputError, InternalError, WhenceError
 from whence.explain.ask import Request
 from whence.explain.build_question import filled_question, read_set, taking_over
 from whence.explain.explanation import Costs, Explanation
-from whence.explain.forecast_policy import after_of
-from whence.explain.pipeline import changes_between, explain, rounding_limits
+from whence.explain.pipeline import changes_between, explain, judged_after, rounding_limits
 from whence.explain.provenance import Source
 from whence.explain.recheck import confirmed
 from whence.explain.robust import CHOOSING, JUDGING, Held, Refitted, Reliance, Rung, expected_share
@@ -575,7 +574,7 @@ def _completed(
             risk.of(question.claim.decision, after),
             risk.of(question.claim.alternative, after) + question.claim.allowance,
         ),
-        **after_of(policy, question, draft, after),
+        **judged_after(policy, draft, after),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import cast
 
 import numpy as np
@@ -38,7 +39,7 @@ class OrderBeats(PlanBeats):
         """What prices the plans."""
         return cast(Pricing, self.risk)
 
-    @property
+    @cached_property
     def rival_decision(self) -> Floats:
         """The figures of what the alternative must not cost more than."""
         share, amount = self.margin

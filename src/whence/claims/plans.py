@@ -1,21 +1,68 @@
-"""Claims about one plan: it beats the decision, or it is the best plan there is."""
+"""What must hold at a context: the claim that a question is about; and claims about one plan.
+
+A claim is judged *at* a context by what the predictor says there: the weights of the past observations, or a forecast.
+Whatever is asked of plans lives here and nowhere else: margins, shares, tolerances on costs and standard errors. One
+plan beats the decision, or is the best plan there is.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
-from whence.claims.base import Claim
 from whence.risk import Risk
 from whence.util.aliases import Floats, Kind
 
 if TYPE_CHECKING:
     from whence.claims.sets import Plans
 
-__all__ = ["PlanBeats", "PlanIsBest", "taken_over"]
+__all__ = ["Claim", "PlanBeats", "PlanIsBest", "taken_over"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Claim(ABC):
+    """What must hold at a context.
+
+    Attributes
+    ----------
+    tau : float
+        Tolerance on costs, the same for pruning, cuts and tests.
+    confidence : float
+        By how many standard errors over the trees of a forest, or over the neighbours, it must hold.
+    """
+
+    #: Whether one other plan must be beaten ("relative"), or all there are ("absolute").
+    kind: ClassVar[Kind] = "relative"
+
+    tau: float
+    confidence: float = 0.0
+
+    @property
+    def is_confident(self) -> bool:
+        """Whether it must hold by standard errors."""
+        return self.confidence > 0.0
+
+    @abstractmethod
+    def excess(self, at: Floats) -> float:
+        """Return by how much the claim is missed at a context, standard errors and `tau` left aside."""
+
+    def is_satisfied(self, at: Floats) -> bool:
+        """Whether the claim holds at a context, up to `tau`; of a plan that must be the best, against the decision."""
+        return self.excess(at) <= self.tau
+
+    def rival(self, at: Floats) -> Any:
+        """Return what refutes the claim at a context besides what it names itself; None where nothing does."""
+        return None
+
+    @abstractmethod
+    def with_confidence(self, kappa: float) -> Self:
+        """Return the claim that must hold by so many standard errors."""
+
 
 C = TypeVar("C", bound=Claim)
 
@@ -49,7 +96,7 @@ class PlanBeats(Claim):
     within: float = 0.0
     allowance: float = 0.0
 
-    @property
+    @cached_property
     def rival_decision(self) -> Floats:
         """What the alternative must not cost more than, under each past observation.
 

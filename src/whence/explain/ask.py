@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -218,7 +219,8 @@ class SearchRequest:
                 rule.check(one.name, getattr(self, one.name))
         for name in ("fixed", "fill"):
             object.__setattr__(self, name, names_in(name, getattr(self, name)))
-        relation_texts(self.relations)
+        if type(self.relations) is not tuple or self.relations:
+            relation_texts(self.relations)
 
     @property
     def relates(self) -> bool:
@@ -353,6 +355,8 @@ class Request(SearchRequest):
     def within_parts(self) -> tuple[float, float]:
         """What the alternative may cost more than the best, as a share of the best's cost and as an amount."""
         within = self.within
+        if type(within) is float and not within:
+            return 0.0, 0.0
         if at_least(0).fits(within):
             return float(within), 0.0  # type: ignore[arg-type]
         pair = isinstance(within, tuple | list) and len(within) == 2
@@ -394,14 +398,14 @@ class Request(SearchRequest):
             text = f"'explain' has no parameter {unknown!r}.{nearest(unknown, every)}"
         raise InputError(text, parameter=unknown)
 
-    @property
+    @cached_property
     def answerer(self) -> Engine:
         """The engine that is asked for."""
         return engine_named(self.engine)
 
     def as_plain(self) -> dict[str, Any]:
         """Return the question in plain values, for a certificate; context and plans, which stand beside it, not."""
-        said = {**vars(self), "relations": list(relation_texts(self.relations))}
+        said = {**vars(self), "relations": list(relation_texts(self.relations)) if self.relates else []}
         said |= {name: sorted(said[name]) for name in ("fixed", "fill")}
         said["decision"] = "policy" if self.decision is None else "given"
         told = {
@@ -409,7 +413,16 @@ class Request(SearchRequest):
             for one in OPTIONS.values()
             if one.recorded == "always" or (one.recorded == "given" and said[one.name] not in (None, [], one.default))
         }
-        return {name: to_plain(value) for name, value in {**told, **self.options}.items()}
+        asked = {**told, **self.options}
+        return {name: value if _is_plain(value) else to_plain(value) for name, value in asked.items()}
+
+
+def _is_plain(value: Any) -> bool:
+    """Return whether a value is what a certificate holds, as most options are."""
+    kind = type(value)
+    if kind is float:
+        return math.isfinite(value)
+    return value is None or kind in (str, bool, int) or (kind is list and not value)
 
 
 #: The options of ``Policy.explain``, by name.

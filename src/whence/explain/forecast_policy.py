@@ -236,17 +236,13 @@ def _of_orders(stock: Stock, risk: Risk, residuals: Floats) -> Pricing:
 # ---- what an explanation tells -------------------------------------------------------------------------------------
 
 
-def before_of(question: Question, before: Floats, samples: int) -> dict[str, Any]:
-    """Return the weights and, where the policy forecasts, the forecast in the initial context."""
-    if not isinstance(question.claim, OrderBeats):
-        return {"weights_before": before}
+def before_of(before: Floats, samples: int) -> dict[str, Any]:
+    """Return the weights, which are all alike, and the forecast in the initial context."""
     return {"weights_before": np.full(samples, 1.0 / samples), "forecast": Forecasted(before)}
 
 
-def after_of(policy: Policy, question: Question, draft: Explanation, after: Floats) -> dict[str, Any]:
-    """Return the weights and, where the policy forecasts, the forecast and costs in the context found."""
-    if not isinstance(question.claim, OrderBeats):
-        return {"weights_after": after}
+def after_of(policy: Policy, draft: Explanation, after: Floats) -> dict[str, Any]:
+    """Return the weights, and the forecast and costs in the context found."""
     assert draft.forecast is not None
     assert isinstance(policy.weights_, ForecastWeights)
     outcomes = after + policy.weights_.residuals_

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from whence.policy import Policy
     from whence.problems.plan_sets import PlanSet
 
-__all__ = ["Inquiry", "changes_between", "explain", "rounding_limits", "values_inside", "with_changes"]
+__all__ = ["Inquiry", "changes_between", "explain", "judged_after", "rounding_limits", "values_inside", "with_changes"]
 
 #: How many times as many boxes a search in a simulated world may open that has found nothing yet.
 LONGER = 16
@@ -262,7 +262,7 @@ class _Inquiry(Inquiry[Explanation]):
 def _checked(policy: Policy, request: Request) -> tuple[Request, PlanSet | None]:
     """Return the request with plans as the problem takes them, and the set that is asked about, if it is one."""
     plans = asked_set(policy, request)
-    if policy.weights_.capabilities.forecasts:
+    if policy.abilities.forecasts:
         check_asked(policy, request, plans is not None)
     if plans is None:
         request = replace(request, instead=named(policy, request.instead), decision=named(policy, request.decision))
@@ -280,7 +280,7 @@ def _question(
     barred: Sequence[Collection[str]],
 ) -> Question:
     """Return what the engine is asked: where contexts may lie, and what must hold there."""
-    if policy.weights_.capabilities.forecasts:
+    if policy.abilities.forecasts:
         question = forecast_question(policy, request, initial, limits, compared.plan)
     else:
         question = question_of(policy, request, initial, limits, compared.costs)
@@ -293,7 +293,7 @@ def _question(
 def _check_engine(policy: Policy, request: Request, question: Question) -> None:
     """Refuse a question that the engine cannot answer, before any work."""
     # The rungs of a ladder ask for confidence, too, where there are trees.
-    climbs = request.holds is not None and policy.weights_.capabilities.made_of_trees
+    climbs = request.holds is not None and policy.abilities.made_of_trees
     confidence = 1.0 if climbs else float(request.confidence)
     request.answerer.check(question.claiming(confidence=confidence) if confidence else question)
 
@@ -309,7 +309,7 @@ def _inquiry(
 ) -> _Inquiry:
     """Return the inquiry with everything that is known before the answer."""
     decided = compared.decided
-    here = question.weights.at(policy.inputs_of(initial)) if policy.weights_.capabilities.forecasts else decided.weights
+    here = question.weights.at(policy.inputs_of(initial)) if policy.abilities.forecasts else decided.weights
     draft = _draft(policy, request, question, initial, here, compared)
     if compared.plans is not None:
         draft = _with_plans(draft, request, compared.plans)
@@ -355,7 +355,7 @@ def _with_plans(draft: Explanation, request: Request, plans: PlanSet) -> Explana
 
 def _check_accepted(policy: Policy, request: Request, question: Question, explanation: Explanation) -> None:
     """Let the engine judge once more whether the context found keeps what its own options ask for."""
-    if explanation.context is None or explanation.status == "already":
+    if explanation.context is None or explanation.status == "already" or not request.options:
         return
     if not request.answerer.accepts(question, policy.schema_.encode_row(explanation.context)):
         found = explanation.context.to_dict()
@@ -435,7 +435,7 @@ def _draft(
         plausible=request.plausible,
         max_changes=None if request.max_changes is None else int(request.max_changes),
         tolerance=question.claim.tau,
-        separation=question.settings.separation if policy.weights_.capabilities.needs_separation else None,
+        separation=question.settings.separation if policy.abilities.needs_separation else None,
         # Whatever the risk counts an observation for, a report shows what it costs.
         costs_decision=costs["decision"],
         costs_alternative=costs["instead"],
@@ -443,7 +443,7 @@ def _draft(
         asked=request.as_plain(),
         source=Source.of(policy),
         question=question,
-        **before_of(question, before, len(policy.X_)),
+        **(before_of(before, len(policy.X_)) if policy.abilities.forecasts else {"weights_before": before}),
     )
 
 
@@ -468,9 +468,7 @@ def _found(policy: Policy, question: Question, answer: Answer, draft: Explanatio
             bound=0.0,
             context=draft.initial,
             paid_after=draft.cost_before,
-            **after_of(
-                policy, question, draft, draft.weights_before if draft.forecast is None else draft.forecast.before
-            ),
+            **judged_after(policy, draft, draft.weights_before if draft.forecast is None else draft.forecast.before),
         )
     if draft.plans is not None:
         row = row_found(policy, question, answer, draft.initial)
@@ -490,8 +488,13 @@ def _found(policy: Policy, question: Question, answer: Answer, draft: Explanatio
         distance=distance,
         bound=bound,
         paid_after=Costs(decision, alternative + question.claim.allowance),
-        **after_of(policy, question, draft, after),
+        **judged_after(policy, draft, after),
     )
+
+
+def judged_after(policy: Policy, draft: Explanation, after: Floats) -> dict[str, Any]:
+    """Return what the claim is judged by in the context found."""
+    return {"weights_after": after} if draft.forecast is None else after_of(policy, draft, after)
 
 
 def with_changes(policy: Policy, question: Question, answer: Answer, found: Explanation) -> Explanation:

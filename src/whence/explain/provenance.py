@@ -39,6 +39,8 @@ def in_order(problem: DecisionProblem, plan: Any, outcomes: Sequence[str]) -> An
     >>> in_order(wh.Newsvendor(1, 2), pd.Series({"rye": 55.0, "rolls": 100.0}), ["rolls", "rye"])
     array([100.,  55.])
     """
+    if isinstance(plan, np.ndarray | list):
+        return plan
     plan = as_pandas(plan)
     if isinstance(plan, pd.DataFrame) and len(plan) == 1:
         plan = plan.iloc[0]

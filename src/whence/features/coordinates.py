@@ -185,13 +185,17 @@ class Coordinates:
     def _raw_row(self, values: list[Any], unknown: Unknown = "error") -> Floats:
         """Return the numbers of one context before scaling, one per coordinate."""
         raw = np.empty(self.n_coordinates)
-        values = self._calendar.row(values)
+        values = self._with_parts(values)
         raw[self._numbers.at] = self._numbers.raw(values)
         if self._categories:
             named = dict(zip(self._calendar.names, values, strict=True))
             for column in self._categories:
                 raw[column.at] = column.raw_row(named, unknown)
         return raw
+
+    def _with_parts(self, values: list[Any]) -> list[Any]:
+        """Return the values of a context, in the order of the user's columns, and the parts of its dates, if any."""
+        return self._calendar.row(values) if self._calendar.columns else values
 
     def numbers(self, X: Any, unknown: Unknown = "error") -> Floats:
         """Return the user's columns as plain numbers in their own units: what a frozen forest sees."""
@@ -262,7 +266,7 @@ class Coordinates:
 
     def related_values(self, row: pd.Series) -> dict[str, Any]:
         """Value of everything that rules may name in a context: of every feature, and of the parts of dates."""
-        parts = dict(zip(self._calendar.names, self._calendar.row(row.tolist()), strict=True))
+        parts = dict(zip(self._calendar.names, self._with_parts(row.tolist()), strict=True))
         return {**parts, **self.feature_values(row)}
 
     def feature_values(self, row: pd.Series, names: Collection[str] | None = None) -> dict[str, Any]:

@@ -429,8 +429,6 @@ class Calendar:
 
     def row(self, values: list[Any]) -> list[Any]:
         """Return the values of a context, in the order of the user's columns, and the parts of its dates."""
-        if not self.columns:
-            return values
         named = dict(zip(self._order, values, strict=True))
         parts = [column.spread([named[column.columns[0]]]) for column in self.columns]
         return [*values, *(found[0] for some in parts for found in some.values())]

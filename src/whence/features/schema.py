@@ -21,7 +21,7 @@ from whence.features.coordinates import Coordinates
 from whence.features.cyclic import Cyclic, CyclicColumn, fitted_cycle
 from whence.features.dates import Date, DateColumn, fitted_date, parts_of
 from whence.features.inference import inferred, proposed_relations, suggested_cycles
-from whence.features.kinds import Categorical, Feature
+from whence.features.kinds import Categorical, Continuous, Discrete, Feature
 from whence.features.number_column import NumberColumn, fitted_column
 from whence.features.ordered import Ordered, OrderedColumn, fitted_order
 from whence.features.relation_trees import Recent, Relations
@@ -131,7 +131,7 @@ class Schema(Coordinates):
 
         Those asked for last are kept: what an engine lays out for relations serves the next question about the same.
         """
-        texts = relation_texts(relations)
+        texts = relation_texts(relations) if type(relations) is not tuple or relations else ()
         if not texts:
             return self._relations
 
@@ -317,7 +317,8 @@ class Schema(Coordinates):
         for argument, given in (("fixed", kept), ("bounds", limits)):
             for name in given:
                 self._column(name, argument)
-        kept |= self._calendar.parts_in(kept)
+        if self._calendar.columns:
+            kept |= self._calendar.parts_in(kept)
         raw, numbers, own = self._raw_row(context.tolist()), self._numbers, limits if restricted else {}
         room = Room(self._placed((raw - self._offset) / self._scale), np.isnan(raw), self._weight)
         related = self._relations if relations is None else relations
@@ -328,12 +329,14 @@ class Schema(Coordinates):
         room.numbers(numbers.at, lower, upper, discrete)
         for name in filled:
             room.fill(self._columns[name].at.start, *numbers.filling(name, own))
-        initial, at = numbers.raw(self._calendar.row(context.tolist())), numbers.at
+        initial, at = numbers.raw(self._with_parts(context.tolist())), numbers.at
         room.least[at], room.most[at] = numbers.ends(room.lower[at], room.upper[at], initial, own)
         for column in self._categories:
             change = "free" if not restricted else "fixed" if column.name in kept else column.feature.change
             room.category(column.at, column.allowed(room.start[column.at], change, own.get(column.name)))
-        related, days = self._calendar.related(related, context, kept, limits, restricted, room.start.size)
+        days: dict[int, Any] = {}
+        if self._calendar.columns:
+            related, days = self._calendar.related(related, context, kept, limits, restricted, room.start.size)
         if related and related.always_kept(np.minimum(room.lower, room.start), np.maximum(room.upper, room.start)):
             related = None
         more: dict[str, Any] = {"group": self._group.copy(), "rules": related or None, "initial": raw, "days": days}
@@ -342,6 +345,15 @@ class Schema(Coordinates):
         known = np.where(np.isnan(initial), 0.0, initial)
         gaps = numbers.gaps(known, room.lower[at], room.upper[at], discrete) if restricted else None
         return room.space(more, at, gaps)
+
+    def beyond(self, context: pd.Series) -> list[str]:
+        """Return the numbers of a context, as given by :meth:`row`, that lie outside the history."""
+        found = []
+        for name, value in self.feature_values(context).items():
+            if isinstance(self.kind(name), Continuous | Cyclic | Discrete) and not pd.isna(value):
+                low, high = self.training_range(name)
+                found += [] if low <= float(value) <= high else [name]
+        return found
 
     @property
     def is_free(self) -> bool:

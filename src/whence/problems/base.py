@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from whence.problems.plan_sets import PlanSet
     from whence.problems.pricing import Priced
 
-__all__ = ["DecisionProblem", "Routes", "Stock", "check_outcomes", "check_samples", "cost_unit_of"]
+__all__ = ["DecisionProblem", "Routes", "Stock", "check_outcomes", "check_samples", "cost_unit_of", "plan_numbers"]
 
 
 #: Where all quantities are 0, up to this many are named.
@@ -398,6 +398,22 @@ def check_outcomes(Y: Any, columns: int | None, problem: str) -> Floats:
         wanted = "columns" if columns is None else f"{columns} columns"
         raise argument_error(problem, "Y", f"be 2-D with {wanted}", f"shape {y.shape}")
     return y
+
+
+def plan_numbers(plan: Any, size: int | None, what: str, name: Callable[[int], str]) -> Floats | str:
+    """Return the finite numbers of a plan, or one sentence that says what is wrong with them.
+
+    `what` they are reads like "quantities, one per product", and `name` gives that of each of them.
+    """
+    try:
+        numbers = np.asarray(plan, dtype=np.float64)
+    except (TypeError, ValueError):
+        return f"The plan must be an array of numbers, but it is {plan!r}."
+    if numbers.ndim != 1 or (size is not None and numbers.size != size):
+        return f"The plan must hold {f'{size} ' if size is not None else ''}{what}, but its shape is {numbers.shape}."
+    for j in np.flatnonzero(~np.isfinite(numbers)).tolist():
+        return f"{name(j)} must be a finite number, but it is {numbers[j]:g}."
+    return numbers
 
 
 def check_samples(Y: Any, weights: Any, columns: int | None, problem: str) -> tuple[Floats, Floats]:

@@ -14,8 +14,8 @@ from sklearn.base import BaseEstimator
 
 from whence._core import StockCosts
 from whence.errors import InputError, InputTypeError, argument_error, parameter_error
-from whence.problems.base import DecisionProblem, Stock, check_outcomes, check_samples, cost_unit_of
-from whence.problems.plan_text import QuantityLimits, plan_numbers
+from whence.problems.base import DecisionProblem, Stock, check_outcomes, check_samples, cost_unit_of, plan_numbers
+from whence.problems.plan_text import QuantityLimits
 from whence.problems.quantity_sets import Quantities
 from whence.risk import CVaR, Risk, known_tail
 from whence.util.aliases import Floats

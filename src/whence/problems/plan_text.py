@@ -6,7 +6,6 @@ another kind of plan overrides the methods that do not fit.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -29,7 +28,6 @@ __all__ = [
     "check_feasible",
     "finite_quantity",
     "network_editor",
-    "plan_numbers",
     "positions",
     "route_map",
 ]
@@ -104,22 +102,6 @@ def finite_quantity(entry: Any, name: str) -> float:
     if number is None:
         raise InputError(f"The plan's quantity of {quoted(name)} must be a finite number. Got {quoted(entry)} instead.")
     return number
-
-
-def plan_numbers(plan: Any, size: int | None, what: str, name: Callable[[int], str]) -> Floats | str:
-    """Return the finite numbers of a plan, or one sentence that says what is wrong with them.
-
-    `what` they are reads like "quantities, one per product", and `name` gives that of each of them.
-    """
-    try:
-        numbers = np.asarray(plan, dtype=np.float64)
-    except (TypeError, ValueError):
-        return f"The plan must be an array of numbers, but it is {plan!r}."
-    if numbers.ndim != 1 or (size is not None and numbers.size != size):
-        return f"The plan must hold {f'{size} ' if size is not None else ''}{what}, but its shape is {numbers.shape}."
-    for j in np.flatnonzero(~np.isfinite(numbers)).tolist():
-        return f"{name(j)} must be a finite number, but it is {numbers[j]:g}."
-    return numbers
 
 
 Point = tuple[float, float]

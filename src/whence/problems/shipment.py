@@ -14,8 +14,8 @@ from sklearn.base import BaseEstimator
 from whence._core import best_recourse, cutting_planes
 from whence.errors import InputError, argument_error, parameter_error
 from whence.problems import shipment as program
-from whence.problems.base import DecisionProblem, check_outcomes, check_samples, cost_unit_of
-from whence.problems.plan_text import QuantityLimits, plan_numbers
+from whence.problems.base import DecisionProblem, check_outcomes, check_samples, cost_unit_of, plan_numbers
+from whence.problems.plan_text import QuantityLimits
 from whence.problems.quantity_sets import Quantities
 from whence.risk import Risk, known_tail
 from whence.util.aliases import Floats

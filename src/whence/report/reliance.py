@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from whence.features import Continuous, Cyclic, Discrete, Schema
+from whence.features import Schema
 from whence.report.document import (
     CurveStep,
     LadderRung,
@@ -155,13 +155,8 @@ def outside(schema: Schema, context: pd.Series) -> list[str]:
     ['temp 99 lies outside the history, which has -4 to 31.']
     """
     said = []
-    for name, value in schema.feature_values(context).items():
-        if not isinstance(schema.kind(name), Continuous | Cyclic | Discrete):
-            continue
+    for name, value in schema.feature_values(context, schema.beyond(context)).items():
         low, high = schema.training_range(name)
-        # What is missing lies nowhere.
-        if pd.isna(value) or low <= float(value) <= high:
-            continue
         here, least, most = (plain(number, DIGITS) for number in (value, low, high))
         if here in (least, most):
             here, least, most = (plain(number, ALL_DIGITS) for number in (value, low, high))
