@@ -76,4 +76,4 @@ clean: ## Remove the environment and everything that was generated
 .venv/.ready-dev: pyproject.toml scripts/setup scripts/browser scripts/nginx $(STALE)
 	@scripts/browser
 	@scripts/nginx
-	@scripts/setup $@ dev,plot,web,mcp,dask,gurobi,scip,xgboost,lightgbm,catboost,quantile-forest,econml
+	@scripts/setup $@ dev,plot,web,server,mcp,dask,gurobi,scip,xgboost,lightgbm,catboost,quantile-forest,econml

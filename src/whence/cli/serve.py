@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from whence.cli.screen import waiting
+from whence.cli.screen import print_text, waiting
 from whence.errors import MissingDependencyError
 
 
@@ -16,8 +17,8 @@ def serve(
         list[Path] | None,
         typer.Argument(help="Project files, or folders of them; the built-in examples if left out."),
     ] = None,
-    host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for any free one.")] = 8000,
+    host: Annotated[str | None, typer.Option(help="Where to listen, 127.0.0.1 by default.")] = None,
+    port: Annotated[int | None, typer.Option(min=0, max=65535, help="Port, 8000 by default; 0 for a free one.")] = None,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
     workers: Annotated[int | None, typer.Option(min=1, help="How many searches may run at once.")] = None,
     time_limit: Annotated[float | None, typer.Option(help="Most seconds per search.")] = None,
@@ -37,6 +38,13 @@ def serve(
         Path | None, typer.Option(help="An SQLite file that keeps questions and answers; made if it is not there.")
     ] = None,
     store_days: Annotated[float | None, typer.Option(help="Days for which it keeps them, 90 by default.")] = None,
+    settings: Annotated[
+        Path | None,
+        typer.Option(help="A file of settings (TOML); variables WHENCE_... count before it.", envvar="WHENCE_SETTINGS"),
+    ] = None,
+    print_settings: Annotated[
+        bool, typer.Option("--print-settings", help="Print all settings and where each is from, and end.")
+    ] = False,
     root_path: Annotated[
         str | None,
         typer.Option(help="The sub-path under which a reverse proxy shows the page, such as /whence."),
@@ -63,24 +71,28 @@ def serve(
     try:
         with waiting("Starting ..."):
             from whence.web.server import serve as serve_page
+            from whence.web.server_settings import settings_for
+            from whence.web.settings_file import gathered, shown_settings
     except ImportError as error:
         raise MissingDependencyError(
             f"'whence serve' needs {error.name or 'more than is installed'}: pip install 'whence[web]'."
         ) from None
-    serve_page(
-        project,
-        host=host,
-        port=port,
-        open_browser=browser,
-        busy=waiting,
-        workers=workers,
-        time_limit=time_limit,
-        allow_remote=allow_remote,
-        token=token,
-        tokens=None if tokens is None else str(tokens),
-        store=None if store is None else str(store),
-        store_days=store_days,
-        root_path=root_path,
-        allowed_hosts=allowed_host,
-        trusted_proxies=trusted_proxy,
-    )
+    given = {
+        "host": host,
+        "port": port,
+        "workers": workers,
+        "time_limit": time_limit,
+        "allow_remote": allow_remote or None,
+        "token": token,
+        "tokens": None if tokens is None else str(tokens),
+        "store": None if store is None else str(store),
+        "store_days": store_days,
+        "root_path": root_path,
+        "allowed_hosts": tuple(allowed_host or ()) or None,
+        "trusted_proxies": tuple(trusted_proxy or ()) or None,
+    }
+    found, sources = gathered(given, settings, os.environ)
+    if print_settings:
+        print_text(shown_settings(settings_for(**found), sources))
+        return
+    serve_page(project, open_browser=browser, busy=waiting, **found)

@@ -26,6 +26,7 @@ from whence.web.jobs import BUSY, IsJson, about, client_of, find_scene, quick_re
 from whence.web.jobs import router as explanations
 from whence.web.pool import Pool
 from whence.web.problem_details import answer_problems, described, problem_response
+from whence.web.records import Metrics, Recorder
 from whence.web.scenes import Scene
 from whence.web.security import HEADERS, Guard
 from whence.web.series_jobs import router as questions
@@ -156,7 +157,7 @@ def create_app(
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         store = app.state.store = None if settings.store is None else Store(File(settings.store), settings.store_days)
-        pool = app.state.pool = Pool(scenes, settings, store)
+        pool = app.state.pool = Pool(scenes, settings, store, app.state.metrics)
         pool.resume()
         watching = None if projects is None else asyncio.create_task(projects.watch(app.state.swap, asyncio.sleep))
         try:
@@ -185,7 +186,9 @@ def create_app(
     app.state.known = {}
     app.state.threads = CapacityLimiter(AT_ONCE)
     app.state.tokens = settings.known_tokens()
+    app.state.metrics = Metrics() if settings.metrics else None
     app.add_middleware(Guard, settings=settings, tokens=app.state.tokens)
+    app.add_middleware(Recorder, metrics=app.state.metrics, root_path=settings.root_path)
     answer_problems(app, HEADERS)
     for router in (api, explanations(), questions(), verdict_strips(), audit()):
         app.include_router(router, prefix=API, responses=described(REFUSALS))
@@ -267,6 +270,13 @@ def _pages() -> APIRouter:
         if not pool.answering:
             return problem_response(503, "No worker answers its probes at present.")
         return Response("ready\n", media_type="text/plain")
+
+    @pages.get("/metrics")
+    def metrics(request: Request) -> Response:
+        counted: Metrics | None = request.app.state.metrics
+        if counted is None:
+            raise HTTPException(404, "This server counts nothing; the setting 'metrics' makes it.")
+        return Response(counted.text(request.app.state.pool), media_type="text/plain; version=0.0.4; charset=utf-8")
 
     @pages.get("/favicon.ico")
     def favicon(request: Request) -> Response:

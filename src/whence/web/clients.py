@@ -37,6 +37,8 @@ class Client:
 NOBODY = Client()
 #: What of a request the guard adds to its ASGI scope: who sent it, and who else is being answered.
 CLIENT, CROWD = "whence.client", "whence.crowd"
+#: What is noted of a request while it is answered.
+RECORD = "whence.record"
 
 
 class TooMany(Exception):

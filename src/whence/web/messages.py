@@ -92,6 +92,8 @@ class Answered:
     data: bytes
     #: For the page: the nearest answer, where that is another one.
     nearest: bytes | None = None
+    #: What is proved of it, as its status says.
+    proved: str = ""
 
 
 @dataclass(frozen=True)

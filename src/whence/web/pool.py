@@ -21,6 +21,7 @@ from whence.question import Progress
 from whence.web import wire as models
 from whence.web.clients import NOBODY, Client, FairQueue, TooMany
 from whence.web.messages import Answered, Asked, Cancel, Failed, FoundNearest, NewScenes
+from whence.web.records import Metrics
 from whence.web.scenes import Scene
 from whence.web.server_settings import ServerSettings
 from whence.web.store import Entry, Store, finished
@@ -141,8 +142,14 @@ class _Lane:
 class Pool:
     """A queue of questions and the processes that answer them."""
 
-    def __init__(self, scenes: Sequence[Scene], settings: ServerSettings, store: Store | None = None) -> None:
-        self._settings, self._store = settings, store
+    def __init__(
+        self,
+        scenes: Sequence[Scene],
+        settings: ServerSettings,
+        store: Store | None = None,
+        metrics: Metrics | None = None,
+    ) -> None:
+        self._settings, self._store, self._metrics = settings, store, metrics
         self._jobs: dict[str, Job] = {}
         each, deciders = settings.queue, settings.deciders
         self._lanes = {
@@ -198,6 +205,11 @@ class Pool:
         return sorted(worker.pid for worker in self._lanes["search"].ready)
 
     @property
+    def every_pid(self) -> list[int]:
+        """All processes that are ready, by their number."""
+        return sorted(worker.pid for lane in self._lanes.values() for worker in lane.ready)
+
+    @property
     def idle(self) -> bool:
         """Whether nothing waits and nothing is being worked on."""
         return not self._running and not any(len(lane.queue) for lane in self._lanes.values())
@@ -213,9 +225,10 @@ class Pool:
         id = secrets.token_urlsafe(12)
         job = Job(id, replace(asked, number=next(self._numbers)), remarks=list(remarks), client=client)
         self._enter(job)
-        if self._store is not None and not asked.quick:
-            self._store.put(entry_of(job))
+        if not asked.quick:
             job.on_finish = self._keep
+            if self._store is not None:
+                self._store.put(entry_of(job))
         return job
 
     def resume(self) -> None:
@@ -236,6 +249,8 @@ class Pool:
         lane.arrived.set()
 
     def _keep(self, job: Job) -> None:
+        if self._metrics is not None:
+            self._metrics.finished(job)
         if self._store is not None:
             found: dict[str, Any] = {}
             if job.answer is not None:

@@ -18,7 +18,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from whence.web.clients import CLIENT, CROWD, Client, Crowd, TooMany
+from whence.web.clients import CLIENT, CROWD, RECORD, Client, Crowd, TooMany
 from whence.web.problem_details import problem_response
 from whence.web.server_settings import Public, ServerSettings, host_name, is_loopback, is_origin, public_address
 from whence.web.tokens import REMEMBERED, Tokens
@@ -90,6 +90,7 @@ class Guard:
                 await Response(status_code=308, headers={"location": f"{scope['root_path']}/"})(scope, receive, send)
                 return
             scope = {**scope, CLIENT: client, CROWD: self._crowd}
+            scope.get(RECORD, {})["client"] = client.key
             with self._crowd.present(client.key, str(scope["path"]).endswith(URGENT)):
                 body = await self._body(headers, receive)
                 await self._app(scope, _replay(body, receive), send)

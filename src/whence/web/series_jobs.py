@@ -258,7 +258,8 @@ def answered(scene: Scene, found: Result | Crossing, stopped: bool) -> Answered:
     """The answer for the page, and the whole of it as data."""
     result = shown_forecast(scene, found) if isinstance(found, Crossing) else _page_entry(scene, found)
     data = zlib.compress(str(found.to_json()).encode())
-    return Answered(stopped=stopped, result=packed_result(result), data=data)
+    proved = str(getattr(found, "status", ""))
+    return Answered(stopped=stopped, result=packed_result(result), data=data, proved=proved)
 
 
 def _page_entry(scene: Scene, found: Result) -> models.Found:

@@ -32,6 +32,7 @@ from whence.project import Project
 from whence.web.app import create_app
 from whence.web.pool import Pool
 from whence.web.problem_details import MEDIA_TYPE, problem
+from whence.web.records import set_up_logs
 from whence.web.scenes import Scene, built_in, project_scene
 from whence.web.served_projects import Projects
 from whence.web.server_settings import ServerSettings, settings_for
@@ -86,7 +87,7 @@ def serve(
             own = _scenes(project) if projects is None else projects.load()
             app = create_app([*own, *scenes], settings, projects)
         server = _Announcing(app, settings, open_browser)
-        logging.getLogger("whence.web").setLevel(logging.WARNING)
+        set_up_logs(settings.log_format, settings.access_log)
         # Ctrl-C is how a server is meant to end.
         with suppress(KeyboardInterrupt):
             server.run(sockets=[listener])

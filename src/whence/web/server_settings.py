@@ -50,6 +50,10 @@ class ServerSettings:
     # A file in which questions and answers are kept, and for how many days.
     store: str | None = None
     store_days: float = 90.0
+    # Whether counts for Prometheus are at /metrics, whether every request is logged, and how: "text" or "json" lines.
+    metrics: bool = False
+    access_log: bool = False
+    log_format: str = "text"
     # Most bytes of a request, most seconds for it to arrive and for its answer to be taken, most connections at once.
     body: int = 256 * 1024
     arrival: float = 20.0
@@ -133,6 +137,8 @@ def settings_for(
     for name in ("time_limit", "decision_limit", "store_days"):
         if not 0 < getattr(given, name) < math.inf:
             raise InputError(f"{name!r} must be a positive number. Got {getattr(given, name)!r} instead.")
+    if given.log_format not in ("text", "json"):
+        raise InputError(f"'log_format' must be 'text' or 'json'. Got {given.log_format!r} instead.")
     networks = tuple(_network(address) for address in given.trusted_proxies)
     root_path = _sub_path(given.root_path)
     if given.user_header is not None and not networks:

@@ -143,6 +143,7 @@ def _answered(scene: Scene, explanation: Explanation, stopped: bool) -> Answered
         result=packed_result(result_of(scene, explanation)),
         data=zlib.compress(msgspec.json.encode(explanation.to_dict())),
         nearest=None if near is None else packed_result(result_of(scene, near)),
+        proved=explanation.status,
     )
 
 
