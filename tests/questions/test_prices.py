@@ -96,6 +96,14 @@ def test_newsvendor_prices_in_common_against_a_grid(block: int, kind: Any, risk:
             assert found.distance == pytest.approx(abs(h - 1) + abs(b - 1), abs=1e-6)
 
 
+def test_prices_that_are_approached_step_by_step_are_reached() -> None:
+    """The best plan follows the ratio of prices here: each rival rules out a little less, and the last step must end."""
+    policy, context, _, plan, _ = newsvendor_case(3544, wh.CVaR(0.6))
+    found = policy.prices(context, plan, fixed=["budget"])
+    assert found.status == "optimal"
+    assert found.distance == pytest.approx(0.917365, abs=1e-5)
+
+
 @pytest.mark.parametrize("block", seeds(2, 100))
 def test_what_is_cheaper_in_no_time_is_a_plan_that_costs_less(block: int) -> None:
     """It is feasible and costs less, wherever one is found; it is never found for the best plan."""

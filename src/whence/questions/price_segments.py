@@ -24,6 +24,9 @@ __all__ = ["Segment"]
 POINT = 1e-11
 #: Where less than this share of a stretch was ruled out, the next stretch is half as long.
 SLOW = 0.1
+#: What is ruled out is so by more than this share of the tolerance: a point that is approached from where it is ruled out
+#: would never be reached otherwise.
+INNER = 0.75
 #: Steps of Newton's method on a function of finitely many pieces.
 STEPS = 200
 
@@ -101,7 +104,7 @@ class Segment:
         t = begins
         for _ in range(STEPS):
             risk, rise = self._risk(mine, t)
-            over = risk - (start + slope * (t - begins)) - self.tau
+            over = risk - (start + slope * (t - begins)) - INNER * self.tau
             worst = int(over.argmax())
             if over[worst] <= 0.0:
                 return t
