@@ -97,7 +97,7 @@ def test_newsvendor_prices_in_common_against_a_grid(block: int, kind: Any, risk:
 
 
 def test_prices_that_are_approached_step_by_step_are_reached() -> None:
-    """The best plan follows the ratio of prices: each rival rules out a little less, and the steps must come to an end."""
+    """The best plan follows the ratio of prices: each rival rules out a little less, and the steps must end."""
     policy, context, _, plan, _ = newsvendor_case(3544, wh.CVaR(0.6))
     found = policy.prices(context, plan, fixed=["budget"])
     assert found.status == "optimal"

@@ -24,8 +24,8 @@ __all__ = ["Segment"]
 POINT = 1e-11
 #: Where less than this share of a stretch was ruled out, the next stretch is half as long.
 SLOW = 0.1
-#: What is ruled out is so by more than this share of the tolerance: a point that is approached from there would never be
-#: reached otherwise.
+#: What is ruled out is so by more than this share of the tolerance: otherwise a point that is approached from there
+#: would never be reached.
 INNER = 0.75
 #: Steps of Newton's method on a function of finitely many pieces.
 STEPS = 200
