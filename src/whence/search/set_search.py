@@ -223,6 +223,11 @@ class _Making:
             found = first_known(question.claiming(plans=self.plans), self.kept, self.plausibility, rows)
             if found is not None:
                 self.known, self.known_cell = found.point, found.cell
+            elif question.recall is not None:
+                self.known = question.recall(question.nearer_than)
+            if self.known is not None and question.limits.on_progress is not None:
+                # Tables take a while; whoever wants to stop says so again before the first box.
+                question.limits.reached(0, question.space.distance(self.known), 0.0)
         cutoff = np.inf if self.known is None else question.space.distance(self.known)
         return alive_leaves(locate(question, self.kept), self.kept, cutoff)
 
