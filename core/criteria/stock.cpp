@@ -53,15 +53,14 @@ public:
         std::vector<std::size_t> next(begin_.begin(), begin_.end() - 1);
         for (std::size_t l = 0; l < alive.leaves.size(); ++l)
             for (const std::int32_t i : samples.of(alive.leaves[l])) holder_[next[i]++] = static_cast<std::int32_t>(l);
-        values.resize(first.back());
-        masses.resize(first.back());
+        samples_.resize(first.back());
         mass_.resize(n);
         for (std::size_t i = 0; i < n; ++i) mass_[i] = samples.mass_of(static_cast<std::int32_t>(i));
         uneven = std::any_of(mass_.begin(), mass_.end(), [](double mass) { return mass != 1.0; });
         order_.resize(n);
     }
 
-    // Turn to a product: sorted once, the demands are dealt out to the leaves.
+    // Turn to a product: sorted once, the samples are dealt out to the leaves.
     void turn_to(const Products& products, std::size_t j) {
         const std::size_t count = products.count();
         const auto demand = [&](std::size_t i) { return products.demand[i * count + j]; };
@@ -69,16 +68,20 @@ public:
         std::sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) { return demand(a) < demand(b); });
         next_.assign(first.begin(), first.end() - 1);
         for (const std::size_t i : order_)
-            for (std::size_t at = begin_[i]; at < begin_[i + 1]; ++at) {
-                const std::size_t place = next_[holder_[at]]++;
-                values[place] = demand(i);
-                masses[place] = mass_[i];
-            }
+            for (std::size_t at = begin_[i]; at < begin_[i + 1]; ++at)
+                samples_[next_[holder_[at]]++] = static_cast<std::int32_t>(i);
+        values_.resize(order_.size());
+        for (std::size_t i = 0; i < values_.size(); ++i) values_[i] = demand(i);
     }
+
+    // Of the i-th one of all leaves: the demand, what it counts for, and the first quantity that meets it.
+    double value(std::size_t i) const { return values_[samples_[i]]; }
+    double mass(std::size_t i) const { return mass_[samples_[i]]; }
+    std::int32_t rank(std::size_t i) const { return rank_[samples_[i]]; }
 
     // The quantities that can be best: every demand once, as far as the limits let it; and the least one, where a unit
     // has a price.
-    std::vector<double> points(const Products& products, std::size_t j, bool priced) const {
+    std::vector<double> points(const Products& products, std::size_t j, bool priced) {
         std::vector<double> own;
         if (priced) own.push_back(products.lower[j]);
         for (const std::size_t i : order_) {
@@ -86,16 +89,19 @@ public:
             own.push_back(std::min(std::max(demand, products.lower[j]), products.upper[j]));
         }
         own.erase(std::unique(own.begin(), own.end()), own.end());
+        rank_.clear();
+        for (const double value : values_)
+            rank_.push_back(static_cast<std::int32_t>(std::lower_bound(own.begin(), own.end(), value) - own.begin()));
         return own;
     }
 
     std::vector<std::size_t> first;
-    std::vector<double> values, masses;
     std::vector<double> total;  // of the masses in each leaf
     bool uneven = false;        // whether samples do not count alike
 
 private:
-    std::vector<double> mass_;          // of each sample
+    std::vector<double> mass_, values_;  // of each sample
+    std::vector<std::int32_t> rank_, samples_;
     std::vector<std::size_t> begin_;    // of each sample, where the leaves that hold it begin
     std::vector<std::int32_t> holder_;  // and which they are
     std::vector<std::size_t> order_, next_;
@@ -128,8 +134,8 @@ UpTo shares_up_to(const std::vector<double>& points, const Demands& demands, std
             std::size_t passed = first;
             double less = 0.0;
             for (std::size_t g = 0; g < size; ++g) {
-                for (; passed < last && demands.values[passed] <= points[found.at[g]]; ++passed)
-                    less += demands.masses[passed];
+                for (; passed < last && static_cast<std::size_t>(demands.rank(passed)) <= found.at[g]; ++passed)
+                    less += demands.mass(passed);
                 const double share = less / demands.total[l];
                 least[g] = std::min(least[g], share);
                 most[g] = std::max(most[g], share);
@@ -182,25 +188,25 @@ StockTable::StockTable(const LeafSamples& samples, const Products& products, std
         points_.insert(points_.end(), own.begin() + static_cast<std::ptrdiff_t>(first),
                        own.begin() + static_cast<std::ptrdiff_t>(last) + 1);
         first_[j + 1] = points_.size();
-        draw(demands, products, j, trees);
+        draw(demands, products, j, trees, static_cast<std::int32_t>(first));
     }
     whole_ = true;
 }
 
-// Draw the lines of every leaf for a product.
-void StockTable::draw(const Demands& demands, const Products& products, std::size_t j, std::int32_t trees) {
-    const auto begin = points_.begin() + static_cast<std::ptrdiff_t>(first_[j]);
-    const double origin = *begin;
+// Draw the lines of every leaf for a product, of whose first quantities so many were left out.
+void StockTable::draw(const Demands& demands, const Products& products, std::size_t j, std::int32_t trees,
+                      std::int32_t left_out) {
+    const auto begin = static_cast<std::int32_t>(first_[j]), end = static_cast<std::int32_t>(first_[j + 1]);
+    const double origin = points_[begin];
     const auto product = static_cast<std::int32_t>(j);
     for (std::int32_t l = 0; l + 1 < static_cast<std::int32_t>(members_.size()); ++l) {
         const std::size_t first = demands.first[l], to = bend(l, product);
         const double share = 1.0 / (demands.total[l] * trees);
         double over = 0.0, under = 0.0;
         for (std::size_t i = 0; i < size(l); ++i) {
-            const double demand = demands.values[first + i], mass = demands.masses[first + i];
+            const double demand = demands.value(first + i), mass = demands.mass(first + i);
             (demand < origin ? over : under) += mass * std::abs(demand - origin);
-            bends_[to + i] =
-                static_cast<std::int32_t>(std::lower_bound(begin, points_.end(), demand) - points_.begin());
+            bends_[to + i] = std::clamp(begin + demands.rank(first + i) - left_out, begin, end);
             if (!masses_.empty()) masses_[to + i] = mass;
         }
         lines_[static_cast<std::size_t>(l) * products.count() + j] = {
@@ -453,7 +459,32 @@ double StockCriterion::lean_priced(OpenBox& open) const {
     return paid;
 }
 
+// Whether it would take long to ask every leaf of a box about all quantities that can be best in it.
+bool StockCriterion::is_large(const OpenBox& open) const {
+    std::int64_t leaves = 0, points = 0;
+    for (std::int32_t t = 0; t < open.trees; ++t) open.reach.each(t, [&](std::int32_t) { ++leaves; });
+    for (const auto& [first, last] : open.plans ? open.plans->ranges : table_->ranges()) points += last - first + 1;
+    return leaves * points > kSettings.plans.large_stock;
+}
+
+// What the leaves of a box say about the quantities that are best at its projection, by which it is split.
+bool StockCriterion::guide(OpenBox& open) const {
+    std::vector<double> here;
+    table_->sum(open.counted(), here);
+    const double price = table_->within(here, table_->ranges(), budget_).price;
+    for (std::size_t k = 0; price > 0.0 && k < here.size(); ++k) here[k] += price * table_->points()[k];
+    std::vector<std::int32_t> at;
+    table_->least(here, &at);
+    write_row(open, 0, [&](std::int32_t, std::int32_t leaf) {
+        double excess = -rival_[leaf];
+        for (std::int32_t j = 0; j < table_->products(); ++j) excess += table_->cost(leaf, j, at[j]);
+        return excess;
+    });
+    return MeanCriterion::bound(open, kInfinity);
+}
+
 bool StockCriterion::bound(OpenBox& open, double tau) const {
+    if (is_large(open)) return guide(open);  // it is hardly ever ruled out: its halves are bounded
     double size = lean_priced(open);
     for (std::int32_t t = 0; t < open.trees; ++t) size += std::abs(row(open, 0)[open.here[t]]);
     return MeanCriterion::bound(open, tau + kRounding.stock * size);

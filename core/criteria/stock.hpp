@@ -79,7 +79,8 @@ private:
         double cost, slope, rise;  // of the first breakpoint, before it, and by a demand that counts for 1
     };
 
-    void draw(const Demands& demands, const Products& products, std::size_t j, std::int32_t trees);
+    void draw(const Demands& demands, const Products& products, std::size_t j, std::int32_t trees,
+              std::int32_t left_out);
     const Line& line(std::int32_t place, std::int32_t product) const {
         return lines_[static_cast<std::size_t>(place) * static_cast<std::size_t>(products()) +
                       static_cast<std::size_t>(product)];
@@ -146,6 +147,8 @@ protected:
 private:
     void narrow(OpenBox& open, std::span<const double> slopes, double price) const;
     double lean_priced(OpenBox& open) const;
+    bool is_large(const OpenBox& open) const;
+    bool guide(OpenBox& open) const;
     std::vector<double> against(const OpenBox& open) const;
     bool affordable(const std::vector<std::int32_t>& at) const;
 

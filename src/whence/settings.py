@@ -149,10 +149,12 @@ class SearchSettings:
     set_listed: tuple[int, int] = (4_000, 1_000)
     #: Numbers of a table over all leaves from which it pays to know a context before it is made.
     set_large: int = 500_000
-    #: Past contexts, evenly from the nearest to the farthest, where it is asked what a unit of a budget is worth, and
-    #: how many times the most of that the largest price is: others are hardly ever needed, a wider range is dearer.
+    #: Past contexts, evenly from the first to the last, where it is asked what a unit of a budget is worth, and how
+    #: many times the most of that the largest price is: others are hardly ever needed, a wider range is dearer.
     budget_looks: int = 16
     budget_margin: float = 2.0
+    #: Tables of quantities that are kept with a forest (4 bytes a row, tree and product each).
+    stock_tables: int = 4
     #: Past contexts, evenly from the nearest to the farthest, whose best routes stand for very many; how often they
     #: propose a context before all routes count; and boxes after which these count where that failed.
     route_pool: int = 32

@@ -16,6 +16,7 @@ from tests.set_soaking import set_case, set_disagreement
 from tests.timing import at_most
 
 import whence as wh
+from whence.search.grid import _kept
 
 
 def test_a_context_on_the_edge_of_its_cell() -> None:
@@ -176,6 +177,28 @@ def test_leaves_are_solved_for_when_a_box_needs_them(seed: int, leaves: float) -
             one, other = (policy.explain(policy.X_.iloc[i], margin=0.03) for policy in (known, unknown))
         assert one.status == other.status
         assert one.distance == pytest.approx(other.distance, abs=1e-9)
+
+
+def test_boxes_too_large_for_their_quantities_are_split() -> None:
+    """Where leaves times quantities are millions, the answer is that of the search that asks `solve` alone."""
+    known, unknown = deep_histories(1, 600, 100)
+    for i in range(2):
+        one, other = (policy.explain(policy.X_.iloc[i], margin=0.005) for policy in (known, unknown))
+        assert one.status == other.status == "optimal"
+        assert one.distance == pytest.approx(other.distance, abs=1e-9)
+
+
+def test_a_table_of_quantities_is_made_once() -> None:
+    """The second question finds it, one about other quantities makes its own, and only a few are kept."""
+    policy, _ = deep_histories(2, 60, 4)
+    policy.explain(policy.X_.iloc[0], margin=0.03)
+    kept = _kept[policy.weights_]
+    (made,) = kept.tables.values()
+    policy.explain(policy.X_.iloc[1], margin=0.03)
+    assert list(kept.tables.values()) == [made]
+    for quantity in range(20, 30):
+        policy.explain(policy.X_.iloc[1], policy.problem.at_least(0, float(quantity)))
+    assert 1 < len(kept.tables) <= 4
 
 
 def test_no_leaf_is_solved_for_before_the_first_box() -> None:

@@ -8,7 +8,7 @@ allowed cells and their distances, is laid over it (`locate`).
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import cast
 from weakref import WeakKeyDictionary
@@ -73,6 +73,8 @@ class KeptGrid:
         The leaf of every tree in each past context, once they were needed.
     past_least : pair of ndarray of shape (n,), optional
         What the best plan costs at most in each past context, and where that is exact.
+    tables : dict
+        Tables of quantities that questions about sets of plans have needed, the latest one last.
     """
 
     grid: _core.Grid
@@ -90,6 +92,7 @@ class KeptGrid:
     mass: Floats | None = None
     past_leaves: Ints | None = None
     past_least: tuple[Floats, NDArray[np.bool_]] | None = None
+    tables: dict[bytes, _core.StockTable] = field(default_factory=dict)
 
     @cached_property
     def total(self) -> Floats:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from hashlib import blake2b
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -232,23 +234,11 @@ class _Making:
         return alive_leaves(locate(question, self.kept), self.kept, cutoff)
 
     def _stock(self, stock: Stock, everything: Stock | None) -> _core.StockCriterion | None:
-        tables = [stock] if everything is None else [stock, everything]
-        large = any(one.demand.size * self.kept.leaves > self.question.settings.set_large for one in tables)
-        alive = self._alive() if large else alive_leaves(locate(self.question, self.kept), self.kept, np.inf)
-        dearest = _dearest(self.question, self.kept, stock)
-        made = [self._stock_table(one, *alive, price) for one, price in zip(tables, (dearest, 0.0), strict=False)]
+        made = [_stock_table(self.question, self.kept, one) for one in (stock, everything) if one is not None]
         if not all(one.whole for one in made):
             return None
         rival = leaf_means(self.kept, self.question.claim.rival_decision)
         return _core.StockCriterion(made[0], rival, made[1] if len(made) > 1 else None, stock.budget)
-
-    def _stock_table(self, stock: Stock, alive: Ints, tree: Ints, dearest: float) -> _core.StockTable:
-        kept = self.kept
-        return _core.StockTable(
-            kept.samples.ravel(), kept.first, kept.size, kept.trees,
-            np.ascontiguousarray(stock.demand), stock.holding, stock.backorder, stock.lower, stock.upper,
-            alive, tree, dearest, self.question.limits.remaining, kept.mass,
-        )  # fmt: skip
 
     def stopped(self) -> Answer:
         """What is known where the time is up before the search begins."""
@@ -256,19 +246,38 @@ class _Making:
         return Answer("time_limit", self.known, distance, 0.0, cell=self.known_cell)
 
 
+def _stock_table(question: Question, kept: KeptGrid, stock: Stock) -> _core.StockTable:
+    """Return the table of quantities, which is made once for all questions about the same forest and quantities."""
+    arrays = (stock.demand, stock.holding, stock.backorder, stock.lower, stock.upper, np.array([stock.budget]))
+    key = b"".join(blake2b(np.ascontiguousarray(one).tobytes()).digest() for one in arrays)
+    made = kept.tables.pop(key, None)
+    if made is None:
+        tree = np.repeat(np.arange(kept.trees, dtype=np.int32), np.diff(kept.grid.first_leaf[: kept.trees + 1]))
+        made = _core.StockTable(
+            kept.samples.ravel(), kept.first, kept.size, kept.trees,
+            np.ascontiguousarray(stock.demand), stock.holding, stock.backorder, stock.lower, stock.upper,
+            np.arange(kept.leaves, dtype=np.int32), tree, _dearest(question, kept, stock),
+            question.limits.remaining, kept.mass,
+        )  # fmt: skip
+    if made.whole:
+        kept.tables[key] = made  # the latest one comes last
+    while len(kept.tables) > question.settings.stock_tables:
+        kept.tables.pop(next(iter(kept.tables)))
+    return made
+
+
 def _dearest(question: Question, kept: KeptGrid, stock: Stock) -> float:
-    """Return the most that a unit of the budget is taken to be worth: more than in the contexts that are looked at.
+    """Return the most that a unit of the budget is taken to be worth: more than in the past contexts looked at.
 
     Whatever it is, prices up to it bound the cost of quantities that keep the budget; with this one they nearly always
     bound it as well as can be.
     """
     if not np.isfinite(stock.budget):
         return 0.0
-    located = locate(question, kept)
-    past = starts_of(question, kept, located)
-    cells = [located.start, *past[:: 1 + (len(past) - 1) // question.settings.budget_looks]]
-    worth = max(_unit_worth(stock, _weights(question, kept, one)) for one in cells)
-    return question.settings.budget_margin * worth
+    if kept.past is None:
+        kept.past = past_cells(kept, cast(TreeWeights, question.weights).inputs_, question.inputs)
+    some = kept.past[:: 1 + (len(kept.past) - 1) // question.settings.budget_looks]
+    return question.settings.budget_margin * max(_unit_worth(stock, _weights(question, kept, one)) for one in some)
 
 
 def _unit_worth(stock: Stock, weights: Floats) -> float:
