@@ -10,6 +10,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from tests.cli.support import run
 from tests.web.browser import Server
 from tests.web.live import Live, finished, running, until
 
@@ -113,3 +114,23 @@ def test_sighup_reads_everything_again(folder: Path, tmp_path: Path) -> None:
             until(lambda: client.get("/api/v1/scenes/a").json()["title"] == "C?", 60.0)
     finally:
         server.stop()
+
+
+def test_a_store_is_verified_as_a_whole(tmp_path: Path) -> None:
+    """`whence verify` checks every stored answer against the project as it is now, and says which is no longer true."""
+    file, store = write(tmp_path / "a", "A?"), tmp_path / "store.sqlite"
+    projects = Projects([file])
+    with running(projects.load(), store=str(store)) as live, live.client() as client:
+        for plan in ([40.0], [50.0]):
+            asked = {"context": {"temp": 10}, "plan": plan}
+            job = client.post("/api/v1/scenes/project/explanations", json=asked).json()["job"]
+            assert finished(client, job)["state"] == "done"
+    agreeing = run("verify", str(store), str(file))
+    assert (agreeing.exit_code, agreeing.output.splitlines()[-1]) == (
+        0,
+        "2 of 2 stored answers agree with whence.toml.",
+    )
+    write(tmp_path / "a", "A?", 3)
+    differing = run("verify", str(store), str(file))
+    assert differing.exit_code == 1
+    assert differing.output.splitlines()[-1] == "0 of 2 stored answers agree with whence.toml."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
 import threading
 import time
@@ -108,8 +109,9 @@ class Store:
     def tidy(self) -> None:
         """Forget what was asked too long ago."""
         self._tidied = time.monotonic()
-        with self._lock:
-            self._file.execute("DELETE FROM questions WHERE asked_at < ?", [time.time() - 86400 * self._days])
+        if self._days < math.inf:
+            with self._lock:
+                self._file.execute("DELETE FROM questions WHERE asked_at < ?", [time.time() - 86400 * self._days])
 
     def find(self, id: str) -> Entry | None:
         """The entry of this id, if there is one."""
