@@ -153,7 +153,7 @@ def engine_named(name: str) -> Engine:
     'search'
     """
     names = engine_names()
-    if name not in names:
+    if not isinstance(name, str) or name not in names:
         one_of(*names).check("engine", name)
     return _made(ENGINES[AUTO if name == "auto" else name])
 
