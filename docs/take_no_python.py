@@ -100,8 +100,8 @@ def edited(project: Path) -> str:
     lines = text.splitlines()
     first = lines.index("[problem]")
     shown = [*lines[:3], "...", *lines[first : first + 6]]
-    ours = tuple(EDITS.values())
-    marked = [f"<b>{html.escape(line)}</b>" if line.startswith(ours) else html.escape(line) for line in shown]
+    changed = tuple(EDITS.values())
+    marked = [f"<b>{html.escape(line)}</b>" if line.startswith(changed) else html.escape(line) for line in shown]
     return f"<pre>{chr(10).join(marked)}</pre>"
 
 

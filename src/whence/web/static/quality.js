@@ -1,7 +1,8 @@
 // How good the policy is on observations that it was not fitted to: a sentence under the question, once it is known.
 
 import { api } from "./api.js";
-import { byId } from "./dom.js";
+import { byId, put } from "./dom.js";
+import { term } from "./terms.js";
 
 let asked = 0;
 
@@ -21,7 +22,7 @@ export async function showQuality(id) {
   const sentences = found.text.split(/(?<=\.) (?=[A-Z])/);
   const lead = sentences.find((text) => text.startsWith("Warning")) ?? sentences.find((text) => text.startsWith("The policy")) ?? sentences[0];
   node.querySelector("summary").textContent = lead;
-  node.querySelector("p").textContent = sentences.filter((text) => text !== lead).join(" ");
+  put(node.querySelector("p"), sentences.filter((text) => text !== lead).join(" "), " ", term("foresight", "What is foresight?"));
   node.classList.toggle("doubtful", found.warning);
   node.hidden = false;
 }

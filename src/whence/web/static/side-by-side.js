@@ -3,11 +3,29 @@
 import { badge, facts } from "./answers.js";
 import { h } from "./dom.js";
 import { isPicked, paragraphs, slot, waysThere } from "./slot.js";
+import { state } from "./state.js";
 
-/** What changes, one feature a line; the heading names a single one already. */
-function changesOf({ explanation: { shown } }) {
-  return h("ul", { class: "changes" }, shown.changes.map(({ feature, from, to }, _, { length }) =>
-    h("li", {}, length > 1 && h("b", { text: `${feature} ` }), h("s", { text: from }), " → ", h("span", { class: "to", text: to }))));
+/** A number that changes on the range of its feature: a ring where it is, a dot where it would have to be; nothing for what is no number. */
+function moved({ feature: name, from, to }) {
+  const feature = state.scene.features.find((one) => one.name === name);
+  if (![from, to, feature?.low, feature?.high].every(Number.isFinite) || !(feature.high > feature.low)) return null;
+  const at = (value) => Math.max(0, Math.min(1, (value - feature.low) / (feature.high - feature.low)));
+  const between = h("i", { class: "range-inside" });
+  const [was, found] = [at(from), at(to)];
+  between.style.left = `${100 * Math.min(was, found)}%`;
+  between.style.width = `${100 * Math.abs(found - was)}%`;
+  const marks = [["was", was], ["found", found]].map(([kind, place]) => {
+    const mark = h("i", { class: `range-mark ${kind}` });
+    mark.style.left = `${100 * place}%`;
+    return mark;
+  });
+  return h("div", { class: "range-line", "aria-hidden": "true" }, between, marks);
+}
+
+/** What changes, one feature a line with its picture; the heading names a single one already. */
+function changesOf({ explanation: { shown, changes } }) {
+  return h("ul", { class: "changes" }, shown.changes.map(({ feature, from, to }, i, { length }) =>
+    h("li", {}, moved(changes[i]), length > 1 && h("b", { text: `${feature} ` }), h("s", { text: from }), " → ", h("span", { class: "to", text: to }))));
 }
 
 function way(listed, about) {

@@ -3,12 +3,13 @@
 import { api } from "./api.js";
 import { h, put } from "./dom.js";
 import { day, plain, value } from "./format.js";
+import { term } from "./terms.js";
 import { missing, shownContext, state, subscribe, update } from "./state.js";
 
 const WORDS = { decision: "the decision", alternative: "your plan", another: "another plan" };
 const LOOKS = { decision: "d", alternative: "a", another: "o" };
-/** Where a verdict turns is written where it is at least this far from other numbers; as a share of the strip. */
-const APART = 0.16;
+/** Where a verdict turns is written where it is at least this far from other turns; an end that is nearer than that is not. As shares of the strip. */
+const [APART, FROM_END] = [0.24, 0.34];
 /** With more choices than this, they are not named. */
 const NAMED = 8;
 
@@ -50,7 +51,7 @@ function line(strip, feature, now) {
     if (width !== undefined) node.style.width = percent(width);
     return node;
   };
-  const written = [0, 1];
+  const written = [];
   const turns = strip.stretches.slice(1).filter(({ begin }) => {
     const free = written.every((other) => Math.abs(other - at(begin)) > APART);
     if (free) written.push(at(begin));
@@ -60,8 +61,8 @@ function line(strip, feature, now) {
   return h("div", { class: "strip-line" },
     h("div", { class: "strip-track" }, strip.stretches.map((one) => placed(h("i", { class: `stretch ${LOOKS[one.verdict]} ${ways(one)}` }), at(one.begin), Math.max(high > low ? at(one.end) - at(one.begin) : 1, 0.004))),
       now !== null && now !== undefined && placed(h("i", { class: "strip-now" }), at(now))),
-    h("div", { class: "strip-numbers" }, h("span", { text: text(strip.stretches[0].begin) }), turns.map((one) => placed(h("span", { class: "turn", text: text(one.begin) }), at(one.begin))),
-      h("span", { text: text(strip.stretches.at(-1).end) })));
+    h("div", { class: "strip-numbers" }, h("span", { class: written.some((part) => part < FROM_END) ? "covered" : "", text: text(strip.stretches[0].begin) }), turns.map((one) => placed(h("span", { class: "turn", text: text(one.begin) }), at(one.begin))),
+      h("span", { class: written.some((part) => part > 1 - FROM_END) ? "covered" : "", text: text(strip.stretches.at(-1).end) })));
 }
 
 /** The place of a control's strip: {node, sync(now)}; `set` takes a choice that is clicked. */
@@ -88,7 +89,7 @@ export function stripOf(feature, set) {
 /** What the colours of the strips mean. */
 export function stripLegend() {
   const entries = Object.entries(WORDS).map(([verdict, text]) => [verdict, h("span", { class: "entry" }, h("i", { class: `stretch key ${LOOKS[verdict]}`, "aria-hidden": "true" }), h("span", { text }))]);
-  const node = h("p", { class: "legend strip-legend" }, h("span", { class: "soft", text: "best:" }), entries.map(([, entry]) => entry));
+  const node = h("p", { class: "legend strip-legend" }, term("strips", "best:"), entries.map(([, entry]) => entry));
   return {
     node,
     sync() {

@@ -7,6 +7,8 @@ const TERMS = {
   boxes: "The search cuts the space of all contexts into boxes and rules out whole boxes at once. When no box is left that could hold a nearer context, the one found is proved to be the nearest.",
   refits: "The same model, learned once more with other random numbers or from data drawn anew. Twenty of them are asked: ten choose how much certainty is wanted, ten others judge. Where most of them agree, the answer does not hang on chance. That no plan is better holds in a refit where yours is nearly the best there: the sentence says within which share.",
   worlds: "Nobody knows the true costs, but a world can be simulated in which they are known: the best predictor of the outcomes that can be found, plus its errors, gives the past contexts new outcomes, and the policy is learned from them. Questions of its own history are asked there, and it is counted how many answers are true. That is done once for a policy and a kind of question. A world that changes is not among those simulated.",
+  strips: "Along this control, with everything else as it is: where the decision, your plan or another one is best. Another plan counts from 1 % of the cost on; an orange line below it says where your plan is still cheaper than the decision. The numbers are where it turns. What is pale is not settled yet.",
+  foresight: "What decisions would cost that knew what was to come: no policy can do better. The share of the way from one plan for all to foresight says how much of what could be gained is gained.",
   speak: "The policy gives every past observation a weight: the more alike its context and the one shown are, the larger. Only observations with a weight have a say in the decision; they speak for the context.",
 };
 const GAP = 6;
