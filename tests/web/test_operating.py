@@ -65,7 +65,7 @@ def test_settings_from_everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert "time_limit = 8.0  # the command" in printed
     assert "queue = 6  # WHENCE_QUEUE" in printed
     assert re.search(r"workers = 3  # \S", printed)
-    assert "deciders = 2  # default" in printed
+    assert "deciders = 3  # default" in printed
     assert '"bread" = ["anna", "@bakers"]' in printed
     assert TOKEN not in printed
 

@@ -34,7 +34,9 @@ HUNG = 300.0
 #: Seconds after which a search that was told to stop is ended with its process.
 DEAF = 10.0
 #: The same for what is soon told, and nobody waits for any more.
-ABANDONED = 1.0
+ABANDONED = 5.0
+#: What is soon told, but not at once: it runs where searches do, so that decisions do not wait for it.
+PATIENT = ("quality",)
 #: Seconds after which a search is given up that somebody was waiting for, unless it is asked for again: when their
 #: connection was closed, and when they had their news and did not come back.
 LEFT, SILENT = 2.0, 30.0
@@ -165,7 +167,8 @@ class Pool:
         self.replace(scenes)
         # One after the other, so that the first one is ready soon; first of all, one that decides.
         self._starting = asyncio.Lock()
-        lanes = [lane for name in ("quick", "search") for lane in [self._lanes[name]] * self._lanes[name].processes]
+        counted = [(number, name) for name, lane in self._lanes.items() for number in range(lane.processes)]
+        lanes = [self._lanes[name] for _, name in sorted(counted)]
         self._tasks = [asyncio.create_task(self._work(lane)) for lane in lanes]
         self._tasks.append(asyncio.create_task(self._watch()))
 
@@ -281,7 +284,8 @@ class Pool:
         return Failed(job.error or f"This took longer than {asked.time_limit:g} s and was stopped.", job.refused)
 
     def _lane(self, job: Job) -> _Lane:
-        return self._lanes["quick" if job.asked.quick else "search"]
+        quick = job.asked.quick and job.asked.quick not in PATIENT
+        return self._lanes["quick" if quick else "search"]
 
     def find(self, id: str) -> Job | None:
         """The question of this id, unless it has been forgotten."""

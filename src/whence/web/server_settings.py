@@ -39,7 +39,7 @@ class ServerSettings:
     running: int = 2
     queue: int = 16
     # Processes for what is soon told (decisions, checks), and most seconds for it.
-    deciders: int = 2
+    deciders: int = 3
     decision_limit: float = 30.0
     # Seconds for which running searches may go on when the server is told to end.
     drain: float = 10.0

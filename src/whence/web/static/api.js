@@ -44,7 +44,7 @@ async function request(path, { method = "GET", body, signal, timeout = 30 } = {}
   if (response.ok) return answer;
   const { status } = response;
   if (status === 401) {
-    throw new ApiError("refused", "This page needs its token: open the whole address that “whence serve” printed.", { status });
+    throw new ApiError("refused", "This page needs a link that was not used before: whoever runs “whence serve” has one.", { status });
   }
   const kind = status === 429 || status === 503 ? "busy" : status < 500 ? "refused" : "broken";
   throw new ApiError(kind, sentence(answer, status), { status, retryAfter: Number(response.headers.get("Retry-After")) || 2 });
