@@ -234,6 +234,8 @@ class _Making:
         return alive_leaves(locate(question, self.kept), self.kept, cutoff)
 
     def _stock(self, stock: Stock, everything: Stock | None) -> _core.StockCriterion | None:
+        if stock.demand.size * self.kept.leaves > self.question.settings.set_large:
+            self._alive()  # a context that is known makes all boxes smaller
         made = [_stock_table(self.question, self.kept, one) for one in (stock, everything) if one is not None]
         if not all(one.whole for one in made):
             return None
