@@ -93,10 +93,10 @@ struct PlanSettings {
     // A step of the tolls leads towards a bound that is more than enough by such a share of what it began with, but not
     // by less than another; the first one by this factor, every further one by less.
     double more = 0.02, least_step = 0.05, first_step = 1.1, next_step = 0.95;
-    int halvings = 48;                     // of the prices of a unit that may suit a budget
-    double price_room = 0.1;               // share of the dearest one by which prices in the parts of a box may differ
-    std::int64_t large_stock = 4'000'000;  // leaves times quantities of a box that is split before it is bounded
-    std::size_t looked_at = 64;            // quantities of a product at which it is looked whether they can be best
+    int halvings = 48;                      // of the prices of a unit that may suit a budget
+    double price_room = 0.1;                // share of the dearest one by which prices in the parts of a box may differ
+    std::int64_t large_stock = 20'000'000;  // leaves times quantities of a box that is split before it is bounded
+    std::size_t looked_at = 64;             // quantities of a product at which it is looked whether they can be best
     std::size_t row_numbers = 60'000'000, least_rows = 8;  // of rows of plans, at most, but for the first ones
     std::int64_t few_rivals = 12;                          // that thresholds of a plan are ruled out by
 };
