@@ -128,7 +128,7 @@ def test_nearest_place_is_the_next_stop(browser: Browser, grid: str) -> None:
         x, y = places(page)[place.replace(" ", "")]
         page.mouse.click(x + 3, y - 2)
         expect(status).to_contain_text(f"You are at ({place[1:-1]}).")
-        page.get_by_role("button", name="Undo").click()
+        page.get_by_role("button", name="Undo", exact=True).click()
         expect(status).to_contain_text("You are at (0, 0).")
     x, y = places(page)["[0,0]"]
     page.mouse.click(x, y)

@@ -194,7 +194,7 @@ def test_route_is_drawn_along_real_streets(city: Watched) -> None:
         page.locator(f".stop.offered[data-node='\"{place}\"']").click()
         route.append(place)
     expect(page.locator(".drawing-status")).to_contain_text("You are at Opera.")
-    page.get_by_role("button", name="Undo").click()
+    page.get_by_role("button", name="Undo", exact=True).click()
     expect(page.locator(".drawing-status")).to_contain_text("You are at Station.")
     # Far away: joined by the shortest way along streets.
     page.locator("[data-place='\"Gasworks\"']").click()
@@ -216,7 +216,7 @@ def test_dead_end_is_explained_while_drawing(city: Watched) -> None:
         page.locator(f".stop.offered[data-node='\"{place}\"']").click()
     expect(page.locator(".drawing-status")).to_contain_text("No street leads on from North Gate")
     expect(page.get_by_role("button", name="Finish the shortest way")).to_be_disabled()
-    page.get_by_role("button", name="Undo").click()
+    page.get_by_role("button", name="Undo", exact=True).click()
     expect(page.locator(".drawing-status")).to_contain_text("You are at Station.")
     page.get_by_role("button", name="Stop drawing").click()
     expect(page.locator(".plan-card.a .plan-text")).to_contain_text("Ring South-West")
