@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import subprocess
 import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -231,3 +232,35 @@ def test_the_command_says_what_is_wrong(tmp_path: Path) -> None:
     assert "'--http' must be given" in refused(run("mcp", small, "--port", "0"))
     assert "does not exist" in refused(run("mcp", tmp_path / "absent.toml"))
     assert "'host' must be this machine's own" in refused(run("mcp", small, "--http", "--host", "0.0.0.0"))
+    remote = ("--http", "--host", "0.0.0.0", "--allow-remote", "--port", "0")
+    assert "'token' must be given" in refused(run("mcp", small, *remote))
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="no such terminals")
+def test_a_random_token_is_shown_on_a_terminal_only(tmp_path: Path) -> None:
+    """A random token is shown to who sits before the server; one that was given is not shown at all."""
+    small = write_project(tmp_path / "small")
+    remote = ["--http", "--host", "0.0.0.0", "--allow-remote", "--port", "0"]
+    for given in ("", TOKEN):
+        ours, theirs = os.openpty()
+        path = os.pathsep.join(filter(None, sys.path))
+        process = subprocess.Popen(
+            [sys.executable, "-m", "whence", "mcp", str(small), *remote],
+            env={**os.environ, "PYTHONPATH": path, "WHENCE_TOKEN": given},
+            stderr=theirs,
+        )
+        os.close(theirs)
+        try:
+            shown = b""
+            # The line about the token, if any, comes right behind the address; the end of the server closes the line.
+            while b"/mcp\r\n" not in shown or (not given and not shown.endswith(b"'.\r\n")):
+                shown += os.read(ours, 65536)
+        finally:
+            process.terminate()
+            process.wait(60.0)
+            with contextlib.suppress(OSError):
+                while rest := os.read(ours, 65536):
+                    shown += rest
+            os.close(ours)
+        assert (b"Authorization: Bearer" in shown) == (not given)
+        assert TOKEN.encode() not in shown

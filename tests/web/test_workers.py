@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -249,10 +250,13 @@ def test_a_question_whose_asker_is_gone_is_not_searched_for(client: httpx.Client
         with socket.create_connection(("127.0.0.1", int(host.split(":")[1]))) as line:
             head = f"POST /api/scenes/hard/explanations HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n"
             line.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
-            until(lambda: set(hard.app.state.pool._jobs) > known, 10.0)
+            # Not all that was known need be: old answers are forgotten when a question comes.
+            until(lambda: bool(set(hard.app.state.pool._jobs) - known), 10.0)
     finally:
         until(lambda: not any(job.asked.quick and not job.cancelled for job in jobs_of(hard)), 10.0)
-        os.kill(decider, signal.SIGCONT)
+        # On a busy machine it may have been replaced already, as every process that is stopped is.
+        with suppress(ProcessLookupError):
+            os.kill(decider, signal.SIGCONT)
     until(lambda: not set(hard.app.state.pool._jobs) - known, 10.0)
 
 

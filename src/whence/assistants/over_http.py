@@ -14,6 +14,7 @@ from starlette.applications import Starlette
 
 from whence.assistants.desk import Desk
 from whence.assistants.mcp_server import Searches, mcp_server
+from whence.errors import InputError
 from whence.web.security import Guard
 from whence.web.server import configuration, listening
 from whence.web.server_settings import ServerSettings, settings_for
@@ -48,14 +49,20 @@ def serve_http(
 ) -> None:
     """Serve assistants over HTTP until Ctrl-C, with the settings of :func:`whence.web.server.serve`."""
     settings = settings_for(host, port, **allowed)
+    given = settings.token == allowed.get("token")
+    if not given and not sys.stderr.isatty():
+        raise InputError(
+            "'token' must be given where no terminal shows a random one, which would stay in a log. Got none; "
+            "set WHENCE_TOKEN."
+        )
     with listening(settings) as listener:
-        given = settings.token == allowed.get("token")
         settings = replace(settings, port=int(listener.getsockname()[1]))
         with busy("Reading the data and fitting ..."):
             app = http_app(open_desk(settings.time_limit), settings)
         name = f"[{settings.host}]" if ":" in settings.host else settings.host
         print(f"Assistants can ask at http://{name}:{settings.port}{settings.root_path}{PATH}", file=sys.stderr)
-        if settings.token is not None and not given:
+        if not given:
+            # Assistants have it in their settings, so that whoever sets them up has to see it: now, and never again.
             print(f"They need the header 'Authorization: Bearer {settings.token}'.", file=sys.stderr)
         # Ctrl-C is how a server is meant to end.
         with suppress(KeyboardInterrupt):

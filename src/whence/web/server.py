@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 import math
 import os
@@ -219,24 +220,85 @@ def listening(settings: ServerSettings) -> socket.socket:
 SPARE = 16
 #: Seconds between two looks at the clock.
 PULSE = 0.25
+#: Seconds for which the other end may read what it was sent before a connection is closed on both sides.
+READING = 2.0
+#: Turns of the loop until what came over a new connection is read.
+TURNS = 2
+#: Numbers of connections in the order in which they came.
+NUMBERS = itertools.count()
+
+
+class _Line:
+    """A transport that closes its own side first: one closed with bytes unread would take the answer back."""
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+        #: Whether nothing more is sent, and what comes is not looked at.
+        self.leaving = False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def is_closing(self) -> bool:
+        """Whether nothing more is sent."""
+        return self.leaving or self._transport.is_closing()
+
+    def close(self) -> None:
+        """Send what is left, then say that there is no more, and go on reading until the other end closes too."""
+        if self.is_closing():
+            return
+        self.leaving = True
+        try:
+            self._transport.write_eof()
+            self._transport.resume_reading()
+        except OSError:
+            # The other end is gone already.
+            self._transport.abort()
+
+    def end(self) -> None:
+        """Close both sides; what the system has taken to send, it sends."""
+        self._transport.close()
+
+    def write(self, data: bytes) -> None:
+        """Send, unless there is to be no more."""
+        if not self.is_closing():
+            self._transport.write(data)
 
 
 class Connection(H11Protocol):
     """One connection, closed where its other end keeps it waiting; a server's own kind has its settings."""
 
     settings = ServerSettings()
+    _number = 0
     _since = 0.0
     _begun = False
     _unsent_since: float | None = None
+    _left_at: float | None = None
+    _patience = READING
+    transport: Any
     _pulse: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take the connection, in the place of one that only waits where there are too many."""
-        super().connection_made(transport)
-        self._since = self.loop.time()
-        if len(self.connections) > self.settings.connections + self._spare and not self._make_room():
-            self._say(503, "Too many connections are open; try again later.")
+        super().connection_made(_Line(transport))  # type: ignore[arg-type]
+        self._since, self._number = self.loop.time(), next(NUMBERS)
+        self.loop.call_soon(self._settle, TURNS)
         self._look()
+
+    def _settle(self, turns: int) -> None:
+        """Stay, where there is room; a connection whose request is still to be read is not one that only waits."""
+        if turns:
+            self.loop.call_soon(self._settle, turns - 1)
+            return
+        others = [other for other in self.connections if isinstance(other, Connection) and other is not self]
+        leaving = [other for other in others if other.transport.is_closing()]
+        most = self.settings.connections + self._spare
+        # However many come and go, those that are on their way out are no more than those that stay.
+        if len(leaving) > most:
+            min(leaving, key=lambda other: other._since)._drop()
+        before = sum(other._number < self._number for other in others if other not in leaving)
+        if before >= most and not self.transport.is_closing() and not self._make_room(others):
+            self._say(503, "Too many connections are open; try again later.")
 
     @property
     def _spare(self) -> int:
@@ -267,10 +329,11 @@ class Connection(H11Protocol):
 
     def shutdown(self) -> None:
         """Close when the server does."""
-        if self.transport.is_closing():
-            self.transport.abort()
-        else:
+        self._patience = 0.0
+        if not self.transport.is_closing():
             super().shutdown()
+        elif self._unsent_since is not None:
+            self.transport.abort()
 
     @property
     def waiting(self) -> bool:
@@ -288,19 +351,23 @@ class Connection(H11Protocol):
             # Whoever does not read would not read why either.
             self._drop()
             return
+        if self.transport.is_closing() and self._unsent_since is None:
+            self._left_at = self._left_at or now
+            if now - self._left_at >= self._patience:
+                self.transport.end()
+                return
         if self.waiting and not self.transport.is_closing() and now - self._since > self.settings.arrival:
             self._say(408, "The request took too long to arrive.")
         self._pulse = self.loop.call_later(PULSE, self._look)
 
-    def _make_room(self) -> bool:
+    def _make_room(self, others: Sequence[Connection]) -> bool:
         """Give up the connection that has waited longest for a request, of those whose address has most of them."""
-        others = [other for other in self.connections if isinstance(other, Connection) and other is not self]
         idle = [other for other in others if other.waiting and not other.transport.is_closing()]
         if not idle:
             return False
         held = Counter(other.client and other.client[0] for other in others)
         first = max(idle, key=lambda other: (held[other.client and other.client[0]], -other._since))
-        first._drop()
+        first.transport.close()
         return True
 
     def _drop(self) -> None:
