@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -22,6 +23,7 @@ from tests.web.live import Live, finished, hard_scene, running, strange_scene, u
 
 from whence.errors import InputError
 from whence.web import pool
+from whence.web.messages import Asked
 from whence.web.server import listening
 from whence.web.server_settings import ServerSettings, settings_for
 
@@ -358,3 +360,17 @@ def test_workers_are_started_from_any_folder(tmp_path: Path, monkeypatch: pytest
     with running([strange_scene()]) as server:
         server.wait_for_workers()
         assert len(server.workers) == 1
+
+
+def test_news_is_not_missed_before_the_waiting_begins() -> None:
+    """A job that ends after somebody has asked for its news, but before they wait for it, wakes them all the same."""
+
+    async def woken() -> bool:
+        job = pool.Job("id", Asked(1, "scene", {}, None, "relative", [], {}, 1.0))
+        waiting = asyncio.ensure_future(job.news(600.0))
+        job.tell(state="done")
+        for _ in range(100):
+            await asyncio.sleep(0)
+        return waiting.done()
+
+    assert asyncio.run(woken())

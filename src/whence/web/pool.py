@@ -11,7 +11,7 @@ import math
 import pickle
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
@@ -90,10 +90,14 @@ class Job:
         news, self._news = self._news, asyncio.Event()
         news.set()
 
-    async def news(self, seconds: float) -> None:
-        """Return at the next change, or after that many seconds."""
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._news.wait(), seconds)
+    def news(self, seconds: float) -> Coroutine[Any, Any, None]:
+        """Wait for the next change from this call on, whenever the waiting begins, or for that many seconds."""
+        return _set_within(self._news, seconds)
+
+
+async def _set_within(event: asyncio.Event, seconds: float) -> None:
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(event.wait(), seconds)
 
 
 def entry_of(job: Job) -> Entry:

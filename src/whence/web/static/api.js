@@ -18,7 +18,10 @@ function sentence(body, status) {
   return `The server answered with an error (${status}).`;
 }
 
-async function request(path, { method = "GET", body, signal, timeout = 30 } = {}) {
+/** Seconds: longer than the server takes for what is soon told, so that it says itself that it took too long. */
+const PATIENCE = 60;
+
+async function request(path, { method = "GET", body, signal, timeout = PATIENCE } = {}) {
   const limits = [AbortSignal.timeout(timeout * 1000), ...(signal ? [signal] : [])];
   let response;
   try {
@@ -60,10 +63,10 @@ export const api = {
   scenes: () => request(at("scenes")),
   // The first time a scene is opened, its policy may have to be fitted.
   scene: (id) => request(at("scenes", id), { timeout: 120 }),
-  quality: (id) => request(at("scenes", id, "quality"), { timeout: 60 }),
+  quality: (id) => request(at("scenes", id, "quality")),
   observation: (id, row) => request(at("scenes", id, "observations", row)),
-  decide: (id, context, signal) => request(at("scenes", id, "decide"), { method: "POST", body: { context }, signal, timeout: 60 }),
-  check: (id, context, plan, signal) => request(at("scenes", id, "check"), { method: "POST", body: { context, plan }, signal, timeout: 60 }),
+  decide: (id, context, signal) => request(at("scenes", id, "decide"), { method: "POST", body: { context }, signal }),
+  check: (id, context, plan, signal) => request(at("scenes", id, "check"), { method: "POST", body: { context, plan }, signal }),
   strips: (id, question) => request(at("scenes", id, "strips"), { method: "POST", body: question }),
   explain: (id, question) => request(at("scenes", id, "explanations"), { method: "POST", body: question }),
   /** Once its nearest answer is known, a `brief` one does not hold it again until it is finished. */
