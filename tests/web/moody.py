@@ -14,6 +14,8 @@ import whence as wh
 from whence.web.scenes import Scene
 
 QUIET, PRINTS, FAILS, CRASHES, HANGS = range(5)
+#: Added to a mood that shows only once the question was found to be right, and its search has begun.
+LATER = 10
 
 
 class Moody(wh.DecisionProblem):
@@ -24,12 +26,21 @@ class Moody(wh.DecisionProblem):
         quantity, mood = np.asarray(decision, dtype=np.float64)
         spec = getattr(sys.modules["__main__"], "__spec__", None)
         if spec is not None and spec.name == "whence.web.worker":
-            _misbehave(int(mood))
+            later, mood = divmod(int(mood), LATER)
+            if not later or _searching():
+                _misbehave(mood)
         return np.abs(Y[:, 0] - quantity)
 
     def solve(self, Y: np.ndarray, weights: np.ndarray, risk: Any) -> np.ndarray:
         """The demand of the heaviest observation."""
         return np.array([Y[int(np.argmax(weights)), 0], QUIET])
+
+
+def _searching() -> bool:
+    frame = sys._getframe()
+    while frame.f_back is not None and frame.f_code.co_name != "_explained":
+        frame = frame.f_back
+    return frame.f_back is not None
 
 
 def _misbehave(mood: int) -> None:

@@ -63,7 +63,10 @@ def test_marks_sit_where_the_value_is(browser: Browser, examples: str) -> None:
     """The turn on the strip stands under the thumb of a slider that is moved there."""
     watched = opened(browser, examples, scene="bakery")
     page = watched.page
-    turn = page.locator("[data-feature=temperature] .stretch").nth(1).bounding_box()
+    stretch = page.locator("[data-feature=temperature] .stretch").nth(1)
+    # A strip that is still hidden has no place yet.
+    expect(stretch).to_be_visible()
+    turn = stretch.bounding_box()
     page.get_by_label("temperature", exact=True).fill("18.35")
     slider = page.locator("[data-feature=temperature] input[type=range]")
     box, at = slider.bounding_box(), float(slider.input_value())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections import Counter, deque
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
@@ -46,7 +47,7 @@ class TooMany(Exception):
 
 
 class FairQueue(Generic[T]):
-    """Things that wait, taken in turns between clients: who has least under way, then who has waited longest.
+    """Things that wait, taken in turns between clients: who has least under way, then who was served longest ago.
 
     Examples
     --------
@@ -55,12 +56,23 @@ class FairQueue(Generic[T]):
     ...     queue.put(name, client)
     >>> [queue.take() for _ in range(3)]
     ['a1', 'b1', 'a2']
+
+    Who was just served comes after somebody new, also where nobody else had been waiting:
+
+    >>> queue.put("a3", "a")
+    >>> queue.put("c1", "c")
+    >>> for name in ("a1", "b1", "a2"):
+    ...     queue.done(name)
+    >>> queue.ahead("c1"), [queue.take() for _ in range(2)]
+    (0, ['c1', 'a3'])
     """
 
     def __init__(self, each: int, running: int, most: int = 1024) -> None:
         self._each, self._at_once, self._most = each, running, most
-        # In the order in which clients were served last.
         self._waiting: dict[str, deque[T]] = {}
+        # The turns in which clients were served last, as long as they have something waiting or under way.
+        self._served: Counter[str] = Counter()
+        self._turns = itertools.count(1)
         self._running: Counter[str] = Counter()
         self._owner: dict[T, str] = {}
 
@@ -85,27 +97,31 @@ class FairQueue(Generic[T]):
         ready = [client for client in self._waiting if self._running[client] < self._at_once]
         if not ready:
             return None
-        client = min(ready, key=lambda name: self._running[name])
-        line = self._waiting.pop(client)
-        item = line.popleft()
-        if line:
-            self._waiting[client] = line
+        client = min(ready, key=lambda name: (self._running[name], self._served[name]))
+        item = self._waiting[client].popleft()
         self._running[client] += 1
+        self._served[client] = next(self._turns)
+        self._tidy(client)
         return item
 
     def done(self, item: T) -> None:
         """What was taken is no longer under way."""
         client = self._owner.pop(item)
         self._running[client] -= 1
-        if not self._running[client]:
-            del self._running[client]
+        self._tidy(client)
 
     def remove(self, item: T) -> None:
         """Give up something that waits."""
         client = self._owner.pop(item)
         self._waiting[client].remove(item)
-        if not self._waiting[client]:
-            del self._waiting[client]
+        self._tidy(client)
+
+    def _tidy(self, client: str) -> None:
+        """Remember nothing of a client that has nothing here."""
+        if not self._waiting.get(client):
+            self._waiting.pop(client, None)
+            if not self._running[client]:
+                del self._running[client], self._served[client]
 
     def ahead(self, item: T) -> int:
         """How many are taken before `item`, if nothing ends or arrives meanwhile."""
@@ -115,8 +131,9 @@ class FairQueue(Generic[T]):
             return 0
         place = line.index(item)
         # Every round takes one of each client; those that come before this one in the round count once more.
-        before = list(self._waiting).index(client or "")
-        others = (len(other) for name, other in self._waiting.items() if name != client)
+        order = sorted(self._waiting, key=lambda name: self._served[name])
+        before = order.index(client or "")
+        others = (len(self._waiting[name]) for name in order if name != client)
         sooner = sum(min(length, place + (number < before)) for number, length in enumerate(others))
         return place + sooner
 
