@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
-from tests.web.browser import Watched, asked, opened
+from playwright.sync_api import Browser, Locator, Page, Route, expect
+from tests.web.browser import Watched, asked, eventually, opened
 from tests.web.live import running
 
 import whence as wh
@@ -206,6 +206,26 @@ def test_route_is_drawn_along_real_streets(city: Watched) -> None:
     assert places[-1] == "Hospital"
     assert "Gasworks" in places
     assert set(pairwise(places)) <= edges
+
+
+def test_nothing_moves_when_the_quality_is_told(browser: Browser, examples: str) -> None:
+    """How good the policy is comes late, and the plans stay where they are when it does."""
+    page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
+    held: list[Route] = []
+    page.route("**/quality", lambda route: held.append(route))
+    page.goto(f"{examples}/#scene=city")
+    expect(page.locator(".plan-card.d .cost b")).not_to_be_empty()
+    eventually(page, lambda: held)
+    quality, plans = page.locator("#quality"), page.locator("#plan-panel")
+    expect(quality).to_be_hidden()
+    before = plans.bounding_box()
+    held[0].continue_()
+    expect(quality).to_be_visible()
+    after = plans.bounding_box()
+    assert before is not None
+    assert after is not None
+    assert after["y"] == before["y"]
+    page.context.close()
 
 
 def test_dead_end_is_explained_while_drawing(city: Watched) -> None:

@@ -11,7 +11,7 @@ export async function showQuality(id) {
   asked += 1;
   const mine = asked;
   const node = byId("quality");
-  node.hidden = true;
+  node.classList.add("pending");
   let found;
   try {
     found = await api.quality(id);
@@ -24,5 +24,5 @@ export async function showQuality(id) {
   node.querySelector("summary").textContent = lead;
   put(node.querySelector("p"), sentences.filter((text) => text !== lead).join(" "), " ", term("foresight", "What is foresight?"));
   node.classList.toggle("doubtful", found.warning);
-  node.hidden = false;
+  node.classList.remove("pending");
 }
