@@ -142,7 +142,9 @@ class Store:
 
 
 def is_store(path: Path) -> bool:
-    """Whether a file is an SQLite file."""
+    """Whether a file is an SQLite file; a pipe is none, and is not waited for."""
+    if not path.is_file():
+        return False
     try:
         with path.open("rb") as file:
             return file.read(len(MAGIC)) == MAGIC
