@@ -263,8 +263,8 @@ double StockTable::least(const std::vector<double>& total, std::vector<std::int3
     return sum;
 }
 
-StockTable::Priced StockTable::within(const std::vector<double>& total, std::span<const EtaRange> ranges,
-                                      double budget) const {
+StockTable::Priced StockTable::within(const std::vector<double>& total, const std::vector<double>& slopes,
+                                      std::span<const EtaRange> ranges, double budget) const {
     // The least total under a price, and the quantities that have it; costs along breakpoints are convex.
     double bought = 0.0;
     const auto least_at = [&](double price) {
@@ -273,7 +273,7 @@ StockTable::Priced StockTable::within(const std::vector<double>& total, std::spa
         for (auto [low, high] : ranges) {
             while (low < high) {
                 const std::int32_t k = low + (high - low) / 2;
-                if (total[k + 1] - total[k] + price * (points_[k + 1] - points_[k]) < 0.0)
+                if (slopes[k] + price < 0.0)
                     low = k + 1;
                 else
                     high = k;
@@ -318,9 +318,9 @@ StockCriterion::StockCriterion(std::shared_ptr<const StockTable> table, std::vec
 }
 
 Criterion::Excess StockCriterion::excess(LeafView leaves, EtaRange, std::span<std::int32_t>) const {
-    std::vector<double> total;
-    table_->sum(leaves, total);
-    const double own = table_->within(total, table_->ranges(), budget_).least;
+    std::vector<double> total, slopes;
+    table_->sum(leaves, total, &slopes);
+    const double own = table_->within(total, slopes, table_->ranges(), budget_).least;
     double rival = 0.0;
     for (const std::int32_t leaf : leaves) rival += rival_[leaf];
     if (all_ != nullptr) {
@@ -411,7 +411,7 @@ void StockCriterion::lean(OpenBox& open) const { lean_priced(open); }
 double StockCriterion::lean_priced(OpenBox& open) const {
     std::vector<double> here, slopes;
     table_->sum(open.counted(), here, &slopes);
-    const double price = table_->within(here, table_->ranges(), budget_).price;
+    const double price = table_->within(here, slopes, table_->ranges(), budget_).price;
     const double paid = price > 0.0 ? price * budget_ : 0.0;
     narrow(open, slopes, price);
     const std::vector<EtaRange>& ranges = open.plans->ranges;
@@ -469,9 +469,9 @@ bool StockCriterion::is_large(const OpenBox& open) const {
 
 // What the leaves of a box say about the quantities that are best at its projection, by which it is split.
 bool StockCriterion::guide(OpenBox& open) const {
-    std::vector<double> here;
-    table_->sum(open.counted(), here);
-    const double price = table_->within(here, table_->ranges(), budget_).price;
+    std::vector<double> here, slopes;
+    table_->sum(open.counted(), here, &slopes);
+    const double price = table_->within(here, slopes, table_->ranges(), budget_).price;
     for (std::size_t k = 0; price > 0.0 && k < here.size(); ++k) here[k] += price * table_->points()[k];
     std::vector<std::int32_t> at;
     table_->least(here, &at);

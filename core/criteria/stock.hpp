@@ -71,7 +71,10 @@ public:
     struct Priced {
         double price, least;
     };
-    Priced within(const std::vector<double>& total, std::span<const EtaRange> ranges, double budget) const;
+    // Where it is lies by the `slopes` that `sum` has told: they never fall, while totals of quantities that are close
+    // together differ by rounding alone.
+    Priced within(const std::vector<double>& total, const std::vector<double>& slopes, std::span<const EtaRange> ranges,
+                  double budget) const;
 
 private:
     class Demands;
