@@ -18,7 +18,9 @@ def test_init_then_check_then_fit(tmp_path: Path) -> None:
     made = run("init", tmp_path / "days.csv", "--outcomes", "rolls, cakes")
     assert made.exit_code == 0, made.output
     project = tmp_path / "whence.toml"
-    assert run("check", project).stdout == "whence.toml can be used: 40 rows, 4 columns of context, 2 outcomes.\n"
+    usable, offer = run("check", project).stdout.splitlines()
+    assert usable == "whence.toml can be used: 40 rows, 4 columns of context, 2 outcomes."
+    assert offer.startswith("A linear forecast predicts rows not seen clearly better than the policy's own weights")
     fitted = run("fit", project)
     assert fitted.exit_code == 0
     assert "to 40 rows of 4 columns and 2 outcomes." in fitted.stdout

@@ -258,7 +258,8 @@ def test_a_pipeline_of_one_step_is_that_step() -> None:
 def test_relations_and_usual_contexts_of_a_line() -> None:
     """What holds between features holds in the answer; one that is usual is no nearer."""
     X, y = days()
-    ensemble = wh.Ensemble(LinearRegression().fit(X, y), unit="cones").fit(X)
+    numbers = wh.Schema({"heat": wh.Continuous(), "rain": wh.Continuous()})
+    ensemble = wh.Ensemble(LinearRegression().fit(X, y), numbers, unit="cones").fit(X)
     start = {"heat": 5.0, "rain": 2.0}
     near = ensemble.explain(start, at_least=60)
     # Two cones per degree: 60 = 40 + 2 * 13 - 3 * 2.

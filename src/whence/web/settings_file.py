@@ -28,7 +28,7 @@ def gathered(
     Examples
     --------
     >>> gathered({"workers": None, "port": 0}, environ={"WHENCE_WORKERS": "3", "WHENCE_PORT": "9"})
-    ({'workers': 3, 'port': 0}, {'workers': 'WHENCE_WORKERS', 'port': 'the command'})
+    ({'port': 0, 'workers': 3}, {'port': 'the command', 'workers': 'WHENCE_WORKERS'})
     """
     found: dict[str, Any] = {}
     sources: dict[str, str] = {}
