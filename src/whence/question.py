@@ -26,6 +26,7 @@ from whence.weights import InputMap, Weights
 __all__ = [
     "Answer",
     "Earlier",
+    "Known",
     "Limits",
     "Progress",
     "Question",
@@ -142,6 +143,25 @@ class Limits:
 
 
 @dataclass(frozen=True)
+class Known:
+    """What is known before a search begins.
+
+    Attributes
+    ----------
+    nearer_than : float
+        Only contexts at less than this distance are of interest: "none" says that there is none of those.
+    contexts : tuple of ndarray
+        Contexts, in coordinates, in which the claim is said to hold: where it does, the nearest one is an answer.
+    recall : callable, optional
+        Given a distance, a context that is nearer and in which the claim holds, found without a search, or None.
+    """
+
+    nearer_than: float = np.inf
+    contexts: tuple[Floats, ...] = ()
+    recall: Callable[[float], Floats | None] | None = None
+
+
+@dataclass(frozen=True)
 class Question:
     """One explanation problem: where is the nearest context at which a claim holds?
 
@@ -161,12 +181,8 @@ class Question:
         How to search.
     memo : dict
         What an engine may keep for the same question with another confidence.
-    nearer_than : float
-        Only contexts at less than this distance are of interest: "none" says that there is none of those.
-    known : tuple of ndarray
-        Contexts, in coordinates, in which the claim is said to hold: where it does, the nearest one is an answer.
-    recall : callable, optional
-        Given a distance, a context that is nearer and in which the claim holds, found without a search, or None.
+    known : Known
+        What is known before the search begins.
     """
 
     space: Space
@@ -176,9 +192,11 @@ class Question:
     limits: Limits = field(default_factory=Limits)
     settings: SearchSettings = field(default_factory=SearchSettings)
     memo: dict[str, Any] = field(default_factory=dict)
-    nearer_than: float = np.inf
-    known: tuple[Floats, ...] = ()
-    recall: Callable[[float], Floats | None] | None = None
+    known: Known = field(default_factory=Known)
+
+    def knowing(self, **more: Any) -> Question:
+        """Return the same question with these parts of what is known."""
+        return replace(self, known=replace(self.known, **more))
 
     def with_time(self, seconds: float | None) -> Question:
         """Return the same question with a clock of its own."""
@@ -188,6 +206,10 @@ class Question:
     def claiming(self, **changes: Any) -> Question:
         """Return the question about the same claim but for these of its parts."""
         return replace(self, claim=replace(self.claim, **changes))
+
+    def plain(self) -> Question:
+        """Return the question about the claim without standard errors."""
+        return replace(self, claim=self.claim.plain())
 
     def relative(self) -> Question:
         """Return the question about the claim against the decision alone."""
@@ -328,12 +350,12 @@ def combine(question: Question, parts: Sequence[Part], search: Callable[[Questio
         if nearest.stopped is not None or limits.remaining <= 0 or spent:
             nearest.leave(part.fee)
             continue
-        beyond = question.nearer_than
+        beyond = question.known.nearer_than
         if part.fee or best.point is not None:
             beyond = min(beyond, best.distance) - part.fee
         bound = min([nearest.bound, *(later.fee for later in parts[i + 1 :])])
         left = _left_of(limits, part.fee, best.distance, bound, nearest.nodes)
-        nearest.take(search(replace(question, space=part.space, nearer_than=beyond, limits=left)), part.fee)
+        nearest.take(search(replace(question.knowing(nearer_than=beyond), space=part.space, limits=left)), part.fee)
     return nearest.answer()
 
 
@@ -398,4 +420,12 @@ def _about(question: Question) -> tuple[Any, ...]:
     claim, settings = question.claim, question.settings
     claimed = (getattr(claim, one.name) for one in fields(claim) if one.name not in BESIDE)
     searched = settings.separation, settings.options
-    return question.space, question.weights, question.inputs, question.nearer_than, type(claim), *claimed, *searched
+    return (
+        question.space,
+        question.weights,
+        question.inputs,
+        question.known.nearer_than,
+        type(claim),
+        *claimed,
+        *searched,
+    )

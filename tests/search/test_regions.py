@@ -86,7 +86,7 @@ def test_all_cells_are_good_and_no_more_fit(block: int) -> None:
             if (np.abs(over - question.claim.tau) <= hair).any():
                 continue
             good = over <= question.claim.tau
-            found = region(question, answer.point, confidence=kappa)
+            found = region(question.claiming(confidence=kappa), answer.point)
             assert found is not None
             assert found.maximal
             cells = cells_of(question, at.points)
@@ -194,7 +194,7 @@ def test_absolute_regions_with_confidence(block: int) -> None:
             continue
         looked += 1
         anything = Plans(best=question.claim.better, every=lambda _, costs=costs: costs)
-        found = region(question, answer.point, confidence=kappa, anything=anything)
+        found = region(question.claiming(confidence=kappa), answer.point, anything=anything)
         assert found is not None
         assert found.proved
         cells = cells_of(question, at.points)
@@ -227,7 +227,7 @@ def test_a_plan_that_is_never_dearer_is_better_everywhere(kappa: float) -> None:
             0.0 if kappa else np.random.default_rng(seed).random(question.claim.decision.size)
         )
         asked = varied(question, decision=dearer, confidence=kappa)
-        found = region(asked, asked.space.start, confidence=kappa)
+        found = region(asked.claiming(confidence=kappa), asked.space.start)
         assert found is not None
         assert found.full.all()
         assert (found.nodes, found.plans, found.proved, found.maximal) == (0, 1, True, True)

@@ -63,6 +63,10 @@ class Claim(ABC):
     def with_confidence(self, kappa: float) -> Self:
         """Return the claim that must hold by so many standard errors."""
 
+    def plain(self) -> Self:
+        """Return the claim that must hold without standard errors, refuted by the same plans as before."""
+        return replace(self, confidence=0.0)
+
 
 C = TypeVar("C", bound=Claim)
 
@@ -109,6 +113,16 @@ class PlanBeats(Claim):
         return self.decision if self.within == 0.0 else (1.0 + self.within) * self.decision
 
     @property
+    def must_be_cheaper(self) -> bool:
+        """Whether the alternative must cost less than the decision by a share or an amount."""
+        return any(self.margin)
+
+    @property
+    def compared(self) -> tuple[Any, ...]:
+        """What the two costs are made of: the very same objects in claims that compare the same costs."""
+        return self.alternative, self.decision, self.within, self.margin
+
+    @property
     def size(self) -> float:
         """How large costs are: the largest of either plan."""
         return max(float(np.abs(self.alternative).max()), float(np.abs(self.rival_decision).max()))
@@ -133,6 +147,10 @@ class PlanBeats(Claim):
     def relative(self) -> PlanBeats:
         """Return the claim against the decision alone."""
         return self
+
+    def against(self, costs: Floats) -> Self:
+        """Return the claim that the alternative costs no more than these sample costs, as they are."""
+        return replace(self, decision=costs, within=0.0, margin=(0.0, 0.0))
 
     def of_plan(self, alternative: Floats) -> PlanBeats:
         """Return the claim about one plan with these sample costs."""

@@ -22,7 +22,7 @@ from whence.features import Schema
 from whence.features.space import Few, Space
 from whence.problems.base import DecisionProblem, Routes, Stock
 from whence.problems.plan_sets import AnyPlan, PlanSet, set_from_plain
-from whence.question import Answer, Limits, Question, nearest_at_fees
+from whence.question import Answer, Known, Limits, Question, nearest_at_fees
 from whence.risk import CVaR, Expectation, Risk
 from whence.settings import SearchSettings
 from whence.util.aliases import Floats
@@ -124,7 +124,7 @@ def question_of(
         claim=claim,
         limits=limits,
         settings=settings_of(request),
-        known=known_points(policy, request.known),
+        known=Known(contexts=known_points(policy, request.known)),
     )
 
 
@@ -397,7 +397,7 @@ def taking_over(
     Where it has to be better by some standard errors, it is the one that is best by as many: `row` is the context as
     the estimator of the weights sees it.
     """
-    sure = question.claim.confidence > 0.0
+    sure = question.claim.is_confident
     plan = _surest(policy, question, plans, weights, row) if sure else best_plan(policy, plans, weights)
     costs = sample_costs(policy.problem, plan, policy.Y_, "instead")
     values = np.asarray(policy.risk_.values(costs), dtype=np.float64)

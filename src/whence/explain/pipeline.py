@@ -380,13 +380,13 @@ def _without_search(question: Question, before: Floats, costs: Costs, best: floa
         The cost of what the policy decides there.
     """
     # Only the search can say by how many standard errors it holds, and how usual the context is.
-    searched = bool(question.claim.confidence) or question.space.plausibility is not None
+    searched = question.claim.is_confident or question.space.plausibility is not None
     if not searched and _excess_before(question, before, costs, best) <= question.claim.tau:
         return Answer("already", question.space.start, 0.0, 0.0)
     if question.claim.plans is None and question.claim.hopeless:
         more = f"over {100 * question.claim.within:.4g} % more" if question.claim.within else "more"
         note = f"every past observation costs {more} with the alternative than with the decision"
-        if any(question.claim.margin):
+        if question.claim.must_be_cheaper:
             note = "in every past observation the alternative saves less than that against the decision, or nothing"
         return Answer("none", None, np.inf, np.inf, note=note)
     return None
@@ -399,7 +399,7 @@ def _excess_before(question: Question, before: Floats, costs: Costs, best: float
     over = alternative - (costs.decision if rival is question.claim.decision else question.claim.risk.of(rival, before))
     if question.claim.kind == "absolute":
         best_over = alternative - (1.0 + question.claim.within) * best
-        over = max(best_over, over) if any(question.claim.margin) else best_over
+        over = max(best_over, over) if question.claim.must_be_cheaper else best_over
     return over
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from msgspec import structs
 from scipy.special import stdtr, stdtrit
 
-from whence.explain.provenance import Source, sample_costs, share_below
+from whence.explain.provenance import Source, sample_costs
 from whence.question import Limits, Progress
 from whence.report.document import RelianceEntry, ShownHeld, WorldsEntry
 from whence.util.aliases import Floats
@@ -298,13 +298,12 @@ class Refitted:
         """The same under the weights of each refit."""
         source, decision, alternative = self.source, explanation.costs_decision, explanation.costs_alternative
         assert decision is not None and alternative is not None  # noqa: PT018
-        risk, (share, amount) = source.risk, explanation.margin
+        risk, (share, amount) = source.risk, explanation.saving
         if explanation.plans is None:
             cost = risk.of_each(alternative, refits)
         else:
             # Of a set, some plan has to do: the best one in the refit.
             cost = [self._least(explanation.plans, weights) for weights in refits]
-            share = share_below(explanation.plans, share)
         over = np.full(len(refits), -np.inf)
         if explanation.kind == "absolute":
             best = np.array([self._least(source.problem, weights) for weights in refits])
@@ -333,9 +332,7 @@ class Refitted:
         apart = source.weights.per_tree(source.inputs(explanation.context))
         if apart is None or len(apart) < 2:
             return None
-        share, amount = explanation.margin
-        if explanation.plans is not None:
-            share = share_below(explanation.plans, share)
+        share, amount = explanation.saving
         rival = (1.0 - share) * decision - amount
         values = source.risk.by_tree(alternative, apart) - source.risk.by_tree(rival, apart)
         return float(values.std(ddof=1)) / float(np.sqrt(len(values)))

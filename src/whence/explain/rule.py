@@ -137,7 +137,7 @@ def region_of(explanation: Explanation, time_limit: float | None) -> Region:
     assert source is not None and question is not None and explanation.context is not None  # noqa: PT018
     after = explanation.weights_after
     claim = question.claim
-    if claim.plans is not None and claim.confidence and after is not None and claim.rival(after) is not None:
+    if claim.plans is not None and claim.is_confident and after is not None and claim.rival(after) is not None:
         # A plan of a set that is surely better than those outside it need not be the best of the set.
         return Region((), 0.0, False, False, "No rule: another plan of the set is better in the context found.")
     box = _grown(explanation, question.with_time(time_limit))
@@ -156,7 +156,6 @@ def _grown(explanation: Explanation, question: Question) -> Box | None:
     box: Box | None = part_of(source.weights, "region", question.claim)(
         question,
         source.schema.encode_row(explanation.context),
-        confidence=question.claim.confidence,
         anything=any_plan(source.problem, source.Y, source.risk) if absolute else None,
     )
     return box
@@ -328,7 +327,7 @@ def _same_costs(explanation: Explanation) -> bool:
 
 def _sentence(explanation: Explanation, conditions: tuple[Condition, ...], inside: float, box: Box) -> str:
     better = rule_claim(explanation)
-    if explanation.kind == "relative" and not any(explanation.margin) and _same_costs(explanation):
+    if explanation.kind == "relative" and not any(explanation.saving) and _same_costs(explanation):
         better = "both plans cost the same"
     if not box.proved:
         return "No rule: there were too many contexts around the explanation to look at all of them."

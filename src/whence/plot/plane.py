@@ -140,8 +140,8 @@ def _side(policy: Policy, name: str, marked: list[Explanation], resolution: int)
     near = np.zeros(1) if levels else np.array([-1.0, 0.0, 1.0]) * (1.0 if stepped else 1e-6 * (high - low))
     at = np.unique(np.concatenate([wanted, np.clip(np.add.outer(numbers, near).ravel(), low, high)]))
     middles = (at[1:] + at[:-1]) / 2
-    margin = 0.5 * float(np.diff(at).min(initial=1.0)) if levels or at.size == 1 else 0.0
-    edges = np.concatenate([[at[0] - margin], middles, [at[-1] + margin]])
+    border = 0.5 * float(np.diff(at).min(initial=1.0)) if levels or at.size == 1 else 0.0
+    edges = np.concatenate([[at[0] - border], middles, [at[-1] + border]])
     return Side(name, at.tolist(), at, edges, False)
 
 

@@ -400,21 +400,21 @@ def _claim(policy: Policy, request: Request) -> tuple[str, str]:
     if plans is not None:
         request = with_margin(request, plans)
     part, amount = request.margin_parts
-    margin = f"{plain(100.0 * part, 4)} %" if part else with_unit(plain(amount, 6), unit)
+    least = f"{plain(100.0 * part, 4)} %" if part else with_unit(plain(amount, 6), unit)
     sure = ""
     if request.confidence:
         sure = f" by {plain(request.confidence, 3)} standard error{'s' * (request.confidence != 1.0)}"
     if request.plausible is not None:
         sure += f" in a context at least as usual as {share(request.plausible)} of the history"
     if isinstance(plans, AnyPlan):
-        said = f"more than {margin} above the best" if part or amount else "beaten by another"
+        said = f"more than {least} above the best" if part or amount else "beaten by another"
         return "today's plan", said + sure
     nearly, more = request.within_parts
     within = f"within {plain(100.0 * nearly, 4)} % of the best" if nearly else "the best"
     within = f"within {with_unit(plain(more, 6), unit)} of the best" if more else within
     parts = [within] if request.kind == "absolute" else []
     if part or amount:
-        parts.append(f"at least {margin} cheaper than the decision")
+        parts.append(f"at least {least} cheaper than the decision")
     elif request.kind == "relative":
         parts.append("as good as the decision")
     return "your plan" if plans is None else plans.words, listed(parts) + sure

@@ -108,16 +108,16 @@ class Label(NamedTuple):
 def placed(city: Map, width: float) -> tuple[list[Point], float]:
     """Where the nodes go on the page, and its height: the same scale both ways, unless the map is very flat or tall."""
     xs, ys = np.array(city.x, dtype=np.float64), np.array(city.y, dtype=np.float64)
-    margin = 26.0
+    border = 26.0
     wide, tall = float(np.ptp(xs)) or 1.0, float(np.ptp(ys)) or 1.0
-    across = (width - 2 * margin) / wide
+    across = (width - 2 * border) / wide
     inner = min(max(tall * across, 140.0), 400.0)
     along = inner / tall
     if tall * across > 400.0:
         across = along
     shift = (width - wide * across) / 2
-    place = zip((shift + (xs - xs.min()) * across).tolist(), (margin + (ys.max() - ys) * along).tolist(), strict=True)
-    return list(place), inner + 2 * margin
+    place = zip((shift + (xs - xs.min()) * across).tolist(), (border + (ys.max() - ys) * along).tolist(), strict=True)
+    return list(place), inner + 2 * border
 
 
 def visited(city: Map) -> set[int]:

@@ -325,9 +325,9 @@ def _asked(report: Report) -> str:
     nearly, cheaper = nearly_best(report), cheaper_by(report)
     if report.kind == "relative":
         # By standard errors it has to be better, not only as good.
-        better = "better than the decision" if report.confidence else "as good as the decision"
+        better = "better than the decision" if surely(report) else "as good as the decision"
         return f"your plan would have been {cheaper or better}{surely(report)}"
-    if nearly or cheaper or report.confidence:
+    if nearly or cheaper or surely(report):
         return (
             f"your plan would have been {' and '.join(filter(None, [nearly or 'the best', cheaper]))}{surely(report)}"
         )
@@ -345,7 +345,7 @@ def _without_context(report: Report) -> str:
     if report.max_changes is not None:
         where += f" and with {few_changes(report)}"
     said = f"{where}, there is no context{usual_enough(report)} in which {_asked(report)}."
-    if report.kind == "absolute" and not (nearly_best(report) or cheaper_by(report) or report.confidence):
+    if report.kind == "absolute" and not (nearly_best(report) or cheaper_by(report) or surely(report)):
         said = f"{where}, some other plan is better than yours in every context{usual_enough(report)}."
     if report.among:
         said = set_none(report, where)

@@ -101,7 +101,7 @@ class _Search:
         self.question = question
         self.frontier = frontier
         self.best: Floats | None = None
-        self.cutoff = question.nearer_than
+        self.cutoff = question.known.nearer_than
         self.cuts = 0
         self.budget = 1
         self.refused: Floats | None = None
@@ -142,7 +142,8 @@ class _Search:
     def _recall(self) -> None:
         """Take the nearest context that is known without a search, so that there is an answer at any limit."""
         self.recalled, self.recall_due = True, 4 * max(self.recall_due, self.frontier.nodes)
-        point = None if self.question.recall is None else self.question.recall(self.cutoff)
+        recall = self.question.known.recall
+        point = None if recall is None else recall(self.cutoff)
         if point is not None:
             self.best, self.cutoff = point, self.question.space.distance(point)
 

@@ -30,17 +30,17 @@ ONE_NUMBER = 1e-8
 SAME = 1e-12
 
 
-def criterion_of(question: Question, kept: KeptGrid, confidence: float = 0.0) -> _core.Criterion:
-    """The criterion of the question's risk, without any rival yet, plus this many standard errors over the trees."""
-    tail = question.claim.risk.tail
-    if tail is None and confidence == 0.0:
+def criterion_of(question: Question, kept: KeptGrid) -> _core.Criterion:
+    """The criterion of the question's risk, without any rival yet, with the claim's standard errors over the trees."""
+    tail, kappa = question.claim.risk.tail, question.claim.confidence
+    if tail is None and kappa == 0.0:
         return _core.MeanCriterion(kept.leaves)
     if tail is None:
-        return _core.ConfidentMeanCriterion(kept.leaves, confidence)
+        return _core.ConfidentMeanCriterion(kept.leaves, kappa)
     leaves = (kept.samples.ravel(), kept.first, kept.size)
     criterion = _core.TailCriterion(*leaves, tail=tail, trees=kept.trees, mass=kept.mass)
     add_plan(criterion, question, kept, question.claim.alternative)
-    return criterion if confidence == 0.0 else _core.ConfidentTailCriterion(criterion, confidence)
+    return criterion if kappa == 0.0 else _core.ConfidentTailCriterion(criterion, kappa)
 
 
 def add_rival(criterion: _core.Criterion, question: Question, kept: KeptGrid, costs: Floats) -> None:
@@ -98,22 +98,22 @@ def distinct(costs: Floats) -> tuple[Floats, NDArray[np.int32]]:
 Ints = NDArray[np.int32]
 
 
-def confident_excess(question: Question, kept: KeptGrid, confidence: float, leaves: Ints, rival: Floats) -> float:
+def confident_excess(question: Question, kept: KeptGrid, leaves: Ints, rival: Floats) -> float:
     """By how much the alternative costs more than a rival, standard errors included, where trees have these leaves.
 
     Expected cost: the value of a tree is the mean difference in its leaf, and the standard error is that of the mean
     over the trees. CVaR: both plans are judged at the thresholds that suit the whole forest, so that the trees' values
     add up to the difference of both CVaR, and to first order say how it changes with the trees.
     """
-    criterion = criterion_of(question, kept, confidence)
+    criterion = criterion_of(question, kept)
     add_rival(criterion, question, kept, rival)
     return criterion.excess(leaves).over
 
 
-def confidently(question: Question, kept: KeptGrid, confidence: float, leaves: Callable[[], Ints]) -> Question:
+def confidently(question: Question, kept: KeptGrid, leaves: Callable[[], Ints]) -> Question:
     """The question whose `better` refuses the alternative where the best plan beats it within its standard errors.
 
-    An absolute explanation with confidence stands, by this many standard errors, against the best plan at its context
+    An absolute explanation with confidence stands, by so many standard errors, against the best plan at its context
     and against every plan met on the way; all of these are necessary for standing against every plan there is, so
     that the distance is a lower bound on that too.
 
@@ -123,15 +123,13 @@ def confidently(question: Question, kept: KeptGrid, confidence: float, leaves: C
         Whose `better` names the best plan at any weights.
     kept : KeptGrid
         The grid of its forest.
-    confidence : float
-        Standard errors.
     leaves : callable
         Leaves of the forest where the plan was asked for last.
     """
 
     def better(weights: Floats) -> Floats | None:
         best: Floats | None = question.claim.rival(weights)
-        if best is None or confident_excess(question, kept, confidence, leaves(), best) <= question.claim.tau:
+        if best is None or confident_excess(question, kept, leaves(), best) <= question.claim.tau:
             return None
         return best
 

@@ -59,7 +59,7 @@ class ForestFrontier:
         self.plausibility = plausibility
         self.tail = question.claim.risk.tail is not None
         self.absolute = question.claim.kind == "absolute"
-        patience = (self.settings.patience_confident if question.claim.confidence > 0.0 else self.settings.patience)[
+        patience = (self.settings.patience_confident if question.claim.is_confident else self.settings.patience)[
             self.tail
         ]
         self.deep = kept.grid.leaves > self.settings.many_leaves * kept.grid.trees
@@ -71,7 +71,7 @@ class ForestFrontier:
             else (patience, self.settings.stalled)
         )
         # The spread of a CVaR over the trees is known from whole tables only: all boxes share the rivals.
-        self.in_common = self.tail and question.claim.confidence > 0.0
+        self.in_common = self.tail and question.claim.is_confident
         self.given = criterion is None and (self.in_common or (self.tail and not self.absolute))
         self.criterion: _core.Criterion
         if criterion is not None:
@@ -81,7 +81,7 @@ class ForestFrontier:
         elif self.given:
             self.criterion = _plans(question, kept)
         else:
-            self.criterion = criterion_of(question, kept, question.claim.confidence)
+            self.criterion = criterion_of(question, kept)
         self.few = few_changes(question)
         self.search = self._new_search()
         self.columns = kept.grid.columns
@@ -142,7 +142,7 @@ class ForestFrontier:
         if self._due() or self.pending is not None:
             return None
         self.proposing = False
-        dear = self.tail or self.question.claim.confidence > 0.0
+        dear = self.tail or self.question.claim.is_confident
         # Of a set, as long as no explanation is known, there may be none: the plain bound proves that sooner.
         worth = self.question.claim.plans is None or cutoff < np.inf
         if (
@@ -325,7 +325,7 @@ class ForestFrontier:
 
 
 def _located(question: Question, kept: KeptGrid) -> _core.Located:
-    """The allowed cells of the question, which every confidence shares."""
+    """The allowed cells of the question, which claims by any number of standard errors share."""
     known: tuple[Space, KeptGrid, _core.Located] | None = question.memo.get("located")
     if known is None or known[0] is not question.space or known[1] is not kept:
         known = question.memo["located"] = question.space, kept, locate(question, kept)
@@ -333,7 +333,7 @@ def _located(question: Question, kept: KeptGrid) -> _core.Located:
 
 
 def starts_of(question: Question, kept: KeptGrid, located: _core.Located) -> Ints:
-    """Past contexts from which proposals begin, nearest first; every confidence shares them, too."""
+    """Past contexts from which proposals begin, nearest first; they are shared likewise."""
     known: tuple[_core.Located, Ints] | None = question.memo.get("starts")
     if known is None or known[0] is not located:
         if kept.past is None:
@@ -343,11 +343,11 @@ def starts_of(question: Question, kept: KeptGrid, located: _core.Located) -> Int
 
 
 def _plans(question: Question, kept: KeptGrid) -> _core.TailCriterion:
-    """The CVaR tables of the alternative and the decision, which every confidence shares."""
-    asked = (question.claim.alternative, question.claim.decision, question.claim.within, question.claim.margin)
+    """The CVaR tables of the alternative and the decision, which claims by any number of standard errors share."""
+    asked = question.claim.compared
     known, plans = question.memo.get("plans", ((), None))
     if plans is None or any(one is not other for one, other in zip(asked, known, strict=True)):
-        plans = criterion_of(question, kept)
+        plans = criterion_of(question.plain(), kept)
         add_rival(plans, question, kept, question.claim.rival_decision)
         question.memo["plans"] = asked, plans
     assert isinstance(plans, _core.TailCriterion)
@@ -371,19 +371,19 @@ def prepared(question: Question) -> tuple[KeptGrid | None, _core.Plausibility | 
 
 
 def against_decision(question: Question, frontier: ForestFrontier) -> Question:
-    """The question whose `better` also names the decision, where a margin or standard errors are missing.
+    """The question whose `better` also names the decision, where that must be beaten by something.
 
     Boxes that ask for the best plan hand out points that need not hold against the decision. Where no plan is better,
     the alternative costs no more than the decision, but it may have to cost less.
     """
-    if not (question.claim.confidence or any(question.claim.margin)):
+    if not (question.claim.is_confident or question.claim.must_be_cheaper):
         return question
 
     def better(weights: Floats) -> Floats | None:
         found: Floats | None = question.claim.rival(weights)
         if found is not None or not frontier.eager:
             return found
-        sure = question.claim.confidence > 0.0
+        sure = question.claim.is_confident
         stands = _holds_at(question, frontier.kept, frontier.leaves) if sure else question.claim.is_satisfied(weights)
         return None if stands else question.claim.rival_decision
 
@@ -395,14 +395,14 @@ def explain(question: Question) -> Answer:
     kept, plausibility = prepared(question)
     if kept is None:
         return Answer("time_limit", None, np.inf, 0.0)
-    before = earlier(question) if question.claim.confidence > 0.0 else None
+    before = earlier(question) if question.claim.is_confident else None
     if before is not None and before.settles(lambda leaves: _holds_at(question, kept, leaves)):
         return replace(before.answer, nodes=0)
     frontier = ForestFrontier(question, kept, plausibility)
     if before is not None:
         frontier.bound = before.answer.bound
-    if question.claim.confidence > 0.0 and frontier.absolute:
-        question = confidently(question, kept, question.claim.confidence, lambda: frontier.leaves)
+    if question.claim.is_confident and frontier.absolute:
+        question = confidently(question, kept, lambda: frontier.leaves)
         frontier.question = question
     if PlanByPlan.suits(frontier):
         worth = leaf_means(kept, question.claim.alternative - question.claim.rival_decision)
@@ -416,7 +416,7 @@ def explain(question: Question) -> Answer:
 def _holds_at(question: Question, kept: KeptGrid, leaves: Ints) -> bool:
     """Whether the decision is beaten by this many standard errors where the trees have these leaves."""
     if question.claim.risk.tail is None:
-        over = confident_excess(question, kept, question.claim.confidence, leaves, question.claim.rival_decision)
+        over = confident_excess(question, kept, leaves, question.claim.rival_decision)
     else:
         over = _core.ConfidentTailCriterion(_plans(question, kept), question.claim.confidence).excess(leaves).over
     return over <= question.claim.tau

@@ -149,16 +149,16 @@ def confidently(
     alone: Callable[[Question], Frontier],
     together: Callable[[Question], Frontier | Nowhere | None],
 ) -> Answer:
-    """Answer a question about a set with confidence.
+    """Answer a question about a set by standard errors.
 
     Parameters
     ----------
     question : Question
-        About a set, with a confidence.
+        About a set; by standard errors.
     alone : callable
         The frontier of a relative question about one plan.
     together : callable
-        The frontier of a question about a set without confidence; None where the time is up before there is one.
+        The frontier of a question about a set without standard errors; None where the time is up before there is one.
     """
     assert question.claim.plans is not None
     try:
@@ -167,7 +167,7 @@ def confidently(
             listed = others is None or others.every() is not None
             if rows is not None and listed:
                 return driver.run(*_one_by_one(question, rows, alone))
-            inner = together(question.claiming(confidence=0.0))
+            inner = together(question.plain())
     except OutOfTime:
         inner = None
     if inner is None:
@@ -185,7 +185,7 @@ def _one_by_one(question: Question, rows: Floats, alone: Callable[[Question], Fr
         return question, OneByOne(question, each)
     first = rivals_there(question.claim, question.weights.at(question.inputs.row(question.space.start)))[0]
     # The rivals are sample costs as they are to be compared; the first one stands in the place of the decision.
-    against = question.relative().claiming(within=0.0, margin=(0.0, 0.0), decision=first)
+    against = replace(question, claim=question.claim.relative().against(first))
     standing = [
         _Standing(
             question, alone(replace(against, claim=against.claim.of_plan(row), memo={})), row[None, :], apart=True

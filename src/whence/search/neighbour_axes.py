@@ -47,7 +47,7 @@ class Axes:
         Their distance along the coordinates that cannot move.
     k : int
         Number of neighbours.
-    separation, margin : float
+    separation, clearance : float
         Least gap behind the k-th neighbour, and the slightly larger one that contexts are placed with.
     slopes : ndarray of shape (n, q), optional
         Where scores stand for squared distances, their slopes along the axes, 0 for a category; `base` is then what
@@ -63,7 +63,7 @@ class Axes:
     base: Floats
     k: int
     separation: float
-    margin: float
+    clearance: float
     slopes: Floats | None = None
     entries: Floats | None = None
     apart: float = 1.0
@@ -241,14 +241,14 @@ class _Builder:
         self.coordinate.append(j)
         self.members.append(members)
 
-    def axes(self, k: int, separation: float, margin: float) -> Axes:
+    def axes(self, k: int, separation: float, clearance: float) -> Axes:
         q, n = len(self.columns), len(self.points)
         points = np.ascontiguousarray(np.array(self.columns).reshape(q, n).T)
         if self.scores is None:
-            return Axes(self.each, points, self.base, int(k), separation, margin, apart=self.apart)
+            return Axes(self.each, points, self.base, int(k), separation, clearance, apart=self.apart)
         slopes = np.ascontiguousarray(np.array(self.slopes).reshape(q, n).T)
         entries = np.ascontiguousarray(np.hstack(self.entries)) if self.entries else None
-        return Axes(self.each, points, self.base, int(k), separation, margin, slopes, entries)
+        return Axes(self.each, points, self.base, int(k), separation, clearance, slopes, entries)
 
 
 Node = tuple[float, float, float, float, float, float]

@@ -41,13 +41,12 @@ def region(
     question: Question,
     point: Floats,
     *,
-    confidence: float = 0.0,
     rivals: Sequence[Floats] = (),
     anything: Plans | None = None,
 ) -> Region:
     """The largest box around `point`, an explanation, in which the question's plain criterion holds.
 
-    See :func:`whence.search.regions.region`; `confidence` changes nothing.
+    See :func:`whence.search.regions.region`; standard errors change nothing.
     """
     if not cast(KNNWeights, question.weights).plain:
         # How narrow what cannot be told apart is along an axis is known for sums of differences only.
@@ -65,7 +64,7 @@ def region(
     space = question.space if question.space.everywhere is None else question.space.everywhere
     # How far a face moves is measured along a line.
     space = replace(space, circles={}, plausibility=None, few=None)
-    claim, settings = replace(question.claim, confidence=0.0), replace(question.settings, separation=0.0)
+    claim, settings = question.claim.plain(), replace(question.settings, separation=0.0)
     question = replace(question, space=space, claim=claim, settings=settings, memo={})
     plans = [question.claim.rival_decision, *rivals]
     nodes = 0
@@ -182,14 +181,7 @@ class _Grower:
     def _against(self, rival: Floats, slab: Space, seconds: float) -> float:
         question, limits = self.question, self.question.limits
         own = None if seconds == np.inf else max(seconds, LEAST)
-        claim = replace(
-            question.claim.relative(),
-            alternative=rival,
-            decision=question.claim.alternative,
-            within=0.0,
-            margin=(0.0, 0.0),
-            tau=self.tau,
-        )
+        claim = replace(question.claim.relative().against(question.claim.alternative), alternative=rival, tau=self.tau)
         limits = Limits(own, limits.node_limit, limits.on_progress, limits.memory_limit)
         exchanged = replace(question, space=slab, claim=claim, limits=limits)
         answer = knn.explain(exchanged)

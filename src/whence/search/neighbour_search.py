@@ -86,7 +86,7 @@ class NeighbourFrontier:
         """From now on the alternative must cost no more than a plan with these sample costs."""
         question = self.question
         if (
-            question.claim.confidence
+            question.claim.is_confident
             and question.claim.risk.tail
             and any(np.array_equal(rival, one) for one in self.rivals)
         ):
@@ -207,7 +207,7 @@ def confident_excess(question: Question, weights: Floats, rival: Floats) -> floa
 
     Infinitely less where no standard errors are asked for: then the risk measure alone decides.
     """
-    if not question.claim.confidence:
+    if not question.claim.is_confident:
         return -np.inf
     members = np.flatnonzero(weights)
     if question.claim.risk.tail is None:
@@ -248,7 +248,7 @@ def _search(question: Question, layout: Layout, plausibility: Nearby | None, rul
         neighbours, tau = tail, 0.0 if counts is not None else question.claim.tau
     widest = np.inf if plausibility is None else plausibility.widest
     return NeighbourSearch(
-        axes.each, axes.points, axes.base, axes.k, axes.separation, axes.margin, alternative, tau, neighbours,
+        axes.each, axes.points, axes.base, axes.k, axes.separation, axes.clearance, alternative, tau, neighbours,
         widest, question.claim.confidence, rules, *few_changes(question, layout), axes.slopes, axes.entries, axes.apart,
         weights.by_distance, places_of(question, layout, weights) if weights.by_distance else None,
         _free(question, layout),
@@ -310,10 +310,10 @@ def explain(question: Question) -> Answer:
     """Answer `question`, whose weights are nearest-neighbour weights."""
     if nothing_moves(question):
         return NOWHERE
-    if question.claim.confidence and question.claim.kind == "absolute":
+    if question.claim.is_confident and question.claim.kind == "absolute":
         question = _confidently(question)
     frontier = NeighbourFrontier(question)
-    before = earlier(question) if question.claim.confidence else None
+    before = earlier(question) if question.claim.is_confident else None
     if before is not None:
         if before.settles(
             lambda weights: confident_excess(question, weights, question.claim.rival_decision) <= question.claim.tau
@@ -363,7 +363,7 @@ def explain_sets(question: Question) -> Answer:
     assert plans is not None
     if nothing_moves(question):
         return NOWHERE
-    if question.claim.confidence:
+    if question.claim.is_confident:
         return confidently(question, alone=NeighbourFrontier, together=_Best)
     rows, gap = plans.every(LISTED), question.weights.capabilities.proof_gap
     if question.claim.kind == "absolute":

@@ -65,14 +65,14 @@ def _refuting(question: Question, weights: Floats, row: Floats) -> Floats | None
         among = [claim.alternative]
         best = claim.rival(weights)
         rivals += [] if best is None else [best]
-    elif claim.confidence:
+    elif claim.is_confident:
         rows = claim.plans.every(APART)
         among = [claim.plans.best(weights)] if rows is None else list(rows)
         rivals = rivals_there(claim, weights)
     else:
         among = [claim.plans.best(weights)]
         rivals += [] if claim.plans.rival is None else [claim.plans.rival(weights)]
-    trees = question.weights.per_tree(row) if claim.confidence else None
+    trees = question.weights.per_tree(row) if claim.is_confident else None
     refuting: Floats | None = None
     for costs in among:
         cost = claim.risk.of(costs, weights)
@@ -86,9 +86,9 @@ def _refuting(question: Question, weights: Floats, row: Floats) -> Floats | None
 
 def nearest_known(question: Question) -> Floats | None:
     """Return the nearest of the contexts handed over in which the claim holds, if there is one."""
-    for point in sorted(question.known, key=question.space.distance):
+    for point in sorted(question.known.contexts, key=question.space.distance):
         try:
-            if question.space.distance(point) < question.nearer_than and stands(question, point):
+            if question.space.distance(point) < question.known.nearer_than and stands(question, point):
                 return point
         except OutOfTime:
             break
@@ -339,7 +339,7 @@ class Recall:
         claim = self.question.claim
         cost = past.costs(claim.alternative)
         left = cost <= past.costs(claim.rival_decision) + claim.tau
-        if claim.kind == "relative" or claim.confidence:
+        if claim.kind == "relative" or claim.is_confident:
             return self._first(past, np.flatnonzero(left))
         least, solved = past.least()
         try:
@@ -417,7 +417,7 @@ class Recall:
 
     def _improve(self, kept: KeptGrid | None, point: Floats) -> None:
         claim = self.question.claim
-        if kept is None or claim.risk.tail is not None or (claim.confidence and claim.plans is not None):
+        if kept is None or claim.risk.tail is not None or (claim.is_confident and claim.plans is not None):
             self._pull(point)
         else:
             self._exchange(kept, point)
@@ -432,7 +432,7 @@ class Recall:
             asked = question
             if plans is not None:
                 asked = replace(question, claim=question.claim.of_plan(plans.best(self._weights(kept, cells))))
-            criterion = criterion_of(asked, kept, question.claim.confidence)
+            criterion = criterion_of(asked, kept)
             for rival in (question.claim.rival_decision, *self.rivals[-settings.recent_rivals :]):
                 add_rival(criterion, asked, kept, rival)
             left = max(0.0, self.ends - time.perf_counter())

@@ -54,7 +54,7 @@ class PlanByPlan:
             (plans is None or (plans.rivals is None and plans.rival is None and plans.stock is None))
             and question.claim.kind == "relative"
             and not together.tail
-            and question.claim.confidence == 0.0
+            and not question.claim.is_confident
             and together.plausibility is None
             and together.few is None
             and not together.related

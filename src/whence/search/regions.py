@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence import _core
+from whence.claims.plans import PlanBeats
 from whence.claims.sets import Plans, about_set
 from whence.features.space import Space
 from whence.question import Answer, Question
@@ -82,7 +83,6 @@ def region(
     question: Question,
     point: Floats,
     *,
-    confidence: float = 0.0,
     rivals: Sequence[Floats] = (),
     anything: Plans | None = None,
 ) -> Region | None:
@@ -94,12 +94,11 @@ def region(
     Parameters
     ----------
     question : Question
-        What the point explains: risk, plans, ``within``, tau and limits are the question's.
+        What the point explains: risk, plans, ``within``, tau, standard errors and limits are the question's. With
+        standard errors, an absolute one's `better` must name the best plan at any weights: see
+        :func:`whence.search.forest_search.explain`.
     point : ndarray of shape (d,)
         A context at which the criterion holds, in coordinates.
-    confidence : float, default=0.0
-        Standard errors over the trees by which it must hold. An absolute question's `better` must then name the best
-        plan at any weights: see :func:`whence.search.forest_search.explain`.
     rivals : sequence of ndarray, optional
         Of an absolute question: sample costs of plans already known, times ``1 + within``.
     anything : Plans, optional
@@ -112,12 +111,10 @@ def region(
         # Whether a change is large enough to be suggested says nothing about where the suggestion stays true.
         question = question.in_space(question.space.everywhere)
     plans = [question.claim.rival_decision, *rivals]
-    breaches = [
-        _breach(question, kept, confidence, one) for one in plans if not _never_broken(question, confidence, one)
-    ]
+    breaches = [_breach(question, kept, one) for one in plans if not _never_broken(question.claim, one)]
     refuting = None
-    if confidence and anything is not None and question.claim.kind == "absolute":
-        refuting = Refuting(question, kept, confidence, anything)
+    if question.claim.is_confident and anything is not None and question.claim.kind == "absolute":
+        refuting = Refuting(question, kept, anything)
     nodes = 0
     while True:
         grower = _Grower(question, kept, point, breaches, nodes, len(plans))
@@ -125,45 +122,46 @@ def region(
         if question.claim.kind == "relative":
             return grower.region(True)
         try:
-            rival, proved = grower.beaten(confidence, anything, refuting, plans)
+            rival, proved = grower.beaten(anything, refuting, plans)
         except OutOfTime:
             return grower.region(False)
         # A plan that is known already beats the alternative there by rounding alone.
         if rival is None or any(np.array_equal(rival, one) for one in plans):
             return grower.region(proved)
         plans.append(rival)
-        breaches.append(_breach(question, kept, confidence, rival))
+        breaches.append(_breach(question, kept, rival))
         nodes = grower.nodes
 
 
-def _never_broken(question: Question, confidence: float, rival: Floats) -> bool:
+def _never_broken(claim: PlanBeats, rival: Floats) -> bool:
     """Whether the alternative costs no more than a rival in any past observation: then it does nowhere.
 
     With standard errors that is so where both cost the same, and there is nothing to disagree about.
     """
-    over = question.claim.alternative - rival
-    return bool((over == 0.0).all() if confidence else (over <= 0.0).all())
+    over = claim.alternative - rival
+    return bool((over == 0.0).all() if claim.is_confident else (over <= 0.0).all())
 
 
-def _breach(question: Question, kept: KeptGrid, confidence: float, rival: Floats) -> _core.Criterion:
+def _breach(question: Question, kept: KeptGrid, rival: Floats) -> _core.Criterion:
     """The criterion that holds where that of the question is broken.
 
-    Without confidence both plans change places: the decision must cost less, by more than tau, than the alternative.
+    Without standard errors both plans change places: the decision must cost less than the alternative, by more than
+    tau.
     """
     alternative = question.claim.alternative
     tail = question.claim.risk.tail
     exchanged = question.claiming(alternative=rival, decision=alternative, within=0.0)
-    if confidence == 0.0:
+    if not question.claim.is_confident:
         criterion = criterion_of(exchanged, kept)
         add_rival(criterion, exchanged, kept, alternative)
         return criterion
     if tail is None:
-        mean = _core.MeanBreach(kept.leaves, confidence)
+        mean = _core.MeanBreach(kept.leaves, question.claim.confidence)
         mean.add_rival(leaf_means(kept, alternative - rival))
         return mean
-    breach = _core.TailBreach(
-        kept.samples.ravel(), kept.first, kept.size, tail=tail, trees=kept.trees, kappa=confidence, mass=kept.mass
-    )
+    leaves = (kept.samples.ravel(), kept.first, kept.size)
+    kappa = question.claim.confidence
+    breach = _core.TailBreach(*leaves, tail=tail, trees=kept.trees, kappa=kappa, mass=kept.mass)
     add_plan(breach, question, kept, rival)
     add_plan(breach, question, kept, alternative)
     return breach
@@ -265,7 +263,7 @@ class _Grower:
         return bound / _core.Located.ONE_CELL
 
     def beaten(
-        self, confidence: float, anything: Plans | None, refuting: Refuting | None, known: Sequence[Floats]
+        self, anything: Plans | None, refuting: Refuting | None, known: Sequence[Floats]
     ) -> tuple[Floats | None, bool]:
         """A plan that beats the alternative somewhere in the box, if one was met, and whether there is surely none.
 
@@ -275,7 +273,7 @@ class _Grower:
             Where the time limit passes.
         """
         looked, all_of_them = self._sample()
-        if not all_of_them and anything is not None and confidence == 0.0:
+        if not all_of_them and anything is not None and not self.question.claim.is_confident:
             return self._beaten_by(anything)
         if not all_of_them and refuting is not None:
             found = refuting.refuted(self._whole(), known, self.anchor, self.nodes)
@@ -291,7 +289,7 @@ class _Grower:
             rival = self.question.rival(weights_at(self.kept, leaves, self.question.claim.alternative.size))
             if rival is None:
                 continue
-            over = confident_excess(self.question, self.kept, confidence, leaves, rival)
+            over = confident_excess(self.question, self.kept, leaves, rival)
             if over > self.question.claim.tau:
                 return rival, False
         return None, all_of_them
@@ -309,7 +307,7 @@ class _Grower:
         leaves = self.kept.grid.leaves_at(np.array(cells, dtype=np.int32))[: self.kept.trees]
         rival = question.rival(weights_at(self.kept, leaves, question.claim.alternative.size))
         # What beats the alternative by rounding alone would be met again and again.
-        known = rival is None or confident_excess(question, self.kept, 0.0, leaves, rival) <= question.claim.tau
+        known = rival is None or confident_excess(question, self.kept, leaves, rival) <= question.claim.tau
         return None if known else rival, False
 
     def _whole(self) -> _core.Located:
@@ -426,12 +424,11 @@ def beaten_within(
     # allows for tau by itself.
     factor = 1.0 + question.claim.within
     more = float(np.nextafter(question.claim.tau, np.inf))
-    margin = question.claim.within / factor, more / factor + question.claim.tau
+    short = question.claim.within / factor, more / factor + question.claim.tau
     claim = replace(
-        about_set(question.claim.relative(), anything, margin),
+        about_set(question.claim.relative().plain(), anything, short),
         decision=question.claim.alternative,
         within=0.0,
-        confidence=0.0,
     )
     asked = replace(question, space=replace(box, plausibility=None, few=None), claim=claim, memo={})
     answer = sets(asked)

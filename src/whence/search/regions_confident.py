@@ -60,14 +60,13 @@ class Refuting:
         Absolute; its `better` names the best plan at any weights.
     kept : KeptGrid
         The grid of its forest.
-    confidence : float
-        Standard errors over the trees.
     anything : Plans
         All plans there are.
     """
 
-    def __init__(self, question: Question, kept: KeptGrid, confidence: float, anything: Plans) -> None:
-        self.question, self.kept, self.confidence, self.anything = question, kept, confidence, anything
+    def __init__(self, question: Question, kept: KeptGrid, anything: Plans) -> None:
+        self.question, self.kept, self.anything = question, kept, anything
+        self.kappa = question.claim.confidence
         self.limit = question.settings.region_listed[question.claim.risk.tail is not None]
         self.every = anything.every(self.limit)
         self.nodes = 0
@@ -132,10 +131,7 @@ class Refuting:
                 return None
             leaves = self._leaves(search.cells)
             best = question.rival(weights_at(self.kept, leaves, question.claim.alternative.size))
-            if (
-                best is not None
-                and confident_excess(question, self.kept, self.confidence, leaves, best) > question.claim.tau
-            ):
+            if best is not None and confident_excess(question, self.kept, leaves, best) > question.claim.tau:
                 return best
             if best is not None and self._meet(best):
                 # Where the plan may be the best one is known better now.
@@ -152,7 +148,7 @@ class Refuting:
         """What holds where a plan costs no more than any other known one, and the alternative is refuted by it."""
         question, kept = self.question, self.kept
         if self.alternative is None:
-            mean = _core.MeanBreach(kept.leaves, self.confidence)
+            mean = _core.MeanBreach(kept.leaves, self.kappa)
             mean.add_rival(leaf_means(kept, question.claim.alternative - row))
             for other in self.others:
                 mean.add_rival(leaf_means(kept, other + self.raised - row))
@@ -167,7 +163,7 @@ class Refuting:
         tail, kept = self.question.claim.risk.tail, self.kept
         assert tail is not None
         leaves = (kept.samples.ravel(), kept.first, kept.size)
-        return _core.TailBreach(*leaves, tail=tail, trees=kept.trees, kappa=self.confidence, mass=kept.mass)
+        return _core.TailBreach(*leaves, tail=tail, trees=kept.trees, kappa=self.kappa, mass=kept.mass)
 
     def _table(self, costs: Floats) -> _core.TailCriterion:
         """The table of one plan, which the breaches of all others share."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any, ClassVar
 
 from whence.engines import Engine, part_of, refuse
@@ -30,17 +29,17 @@ class Search(Engine):
 
     def answer(self, question: Question) -> Answer:
         """Search until a context is proved nearest, or nothing is nearer than one that is known."""
-        known = nearest_known(question) if question.known and recalls(question) else None
+        known = nearest_known(question) if question.known.contexts and recalls(question) else None
         if known is None:
             return self._nearest(question)
         distance = question.space.distance(known)
-        return self._nearest(replace(question, nearer_than=distance)).or_known(known, distance)
+        return self._nearest(question.knowing(nearer_than=distance)).or_known(known, distance)
 
     def _nearest(self, question: Question) -> Answer:
         found: Callable[[Question], Answer] = part_of(question.weights, self.name, question.claim)
 
         def search(part: Question) -> Answer:
-            return found(replace(part, recall=Recall(part)) if recalls(part) else part)
+            return found(part.knowing(recall=Recall(part)) if recalls(part) else part)
 
         parts = question.space.parts(one_axis=not question.weights.capabilities.made_of_trees)
         return search(question) if parts[0].space is question.space else combine(question, parts, search)

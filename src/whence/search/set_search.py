@@ -43,7 +43,7 @@ def explain(question: Question) -> Answer:
         return Answer("time_limit", None, np.inf, 0.0)
     plans = question.claim.plans
     assert plans is not None
-    if question.claim.confidence:
+    if question.claim.is_confident:
         return confidently(
             question,
             alone=lambda one: ForestFrontier(one, kept, plausibility),
@@ -73,9 +73,9 @@ def _frontier(question: Question, made: _Making) -> PlanFrontier | SolvedBoxes |
     if criterion is None:
         if question.limits.remaining <= 0:
             return None
-        if made.known is None and question.recall is not None:
+        if made.known is None and question.known.recall is not None:
             # Every leaf is priced before the first box.
-            made.known = question.recall(question.nearer_than)
+            made.known = question.known.recall(question.known.nearer_than)
         return SolvedBoxes(question.claiming(plans=made.plans), made.kept, made.plausibility, made.known)
     if isinstance(criterion, _core.PlanList) and plans.routes is None and criterion.plans == 0:
         return Nowhere()
@@ -225,8 +225,8 @@ class _Making:
             found = first_known(question.claiming(plans=self.plans), self.kept, self.plausibility, rows)
             if found is not None:
                 self.known, self.known_cell = found.point, found.cell
-            elif question.recall is not None:
-                self.known = question.recall(question.nearer_than)
+            elif question.known.recall is not None:
+                self.known = question.known.recall(question.known.nearer_than)
             if self.known is not None and question.limits.on_progress is not None:
                 # Tables take a while; whoever wants to stop says so again before the first box.
                 question.limits.reached(0, question.space.distance(self.known), 0.0)
@@ -402,7 +402,7 @@ def first_known(
         return None
     settings = replace(question.settings, threads=1)
     alone = replace(
-        question, claim=question.claim.of_plan(plan), limits=limits, memo={}, settings=settings, recall=None
+        question.knowing(recall=None), claim=question.claim.of_plan(plan), limits=limits, memo={}, settings=settings
     )
     if question.claim.kind == "absolute":
         assert plans.rival is not None

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from whence.problems.base import DecisionProblem
-from whence.problems.plan_sets import AnyPlan
 from whence.risk import Risk
 from whence.util.aliases import Floats
 
@@ -31,13 +30,12 @@ def excess_there(explanation: Any, problem: DecisionProblem, risk: Risk, outcome
         What may come in that context, one row each, and how likely.
     """
     decision, plans = np.asarray(problem.costs(explanation.decision, outcomes)), explanation.plans
-    share, amount = explanation.margin
+    share, amount = explanation.saving
     if plans is None:
         cost = _cost(problem, risk, explanation.alternative, outcomes, weights)
     else:
         # Of a set, some plan has to do: the best one there.
         cost = _cost(problem, risk, plans.solve(outcomes, weights, risk), outcomes, weights)
-        share = share / (1.0 + share) if isinstance(plans, AnyPlan) else share
     over = -np.inf
     if explanation.kind == "absolute":
         best = _cost(problem, risk, problem.solve(outcomes, weights, risk), outcomes, weights)
