@@ -1,10 +1,10 @@
 """Rows per second and memory of `whence batch`: in one process, and on a Dask cluster of two workers.
 
-    python benchmarks/cluster.py [--rows 20000] [--rounds 1]
+    python benchmarks/cluster.py [--rows 20000] [--rounds 1] [--table docs/benchmarks/tables/cluster.md]
 
 Both answer the same questions about the bakery of `examples/bakery-project`: contexts drawn from its history with
-temperatures moved a little, and the plan of another row. The table goes to ``docs/benchmarks/tables/cluster.md``; with
-fewer than 20,000 rows, to ``.benchmarks``. Memory is the most that was resident at a time, of the process that hands
+temperatures moved a little, and the plan of another row. The table is printed, and written to the file that ``--table``
+names; without one, to ``.benchmarks``. Memory is the most that was resident at a time, of the process that hands
 out the rows and of the largest worker; processor time is that of all processes together.
 """
 
@@ -88,12 +88,12 @@ def measured(asked: Path, answers: Path, address: str | None) -> tuple[float, Wa
     return seconds, watch, main.pid
 
 
-def cluster(rows: int, rounds: int) -> None:
+def cluster(rows: int, rounds: int, table: Path) -> None:
     """Write the table."""
     # Found by the root of the repository, which `_common` adds.
     from tests.processes import dask_cluster
 
-    report = Report("cluster", Settings() if rows >= FULL else Settings(tables=ROOT / ".benchmarks"))
+    report = Report(table.stem, Settings(tables=table.parent))
     with tempfile.TemporaryDirectory() as folder:
         asked = Path(folder) / "asked.csv"
         questions(asked, rows)
@@ -124,9 +124,10 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=FULL)
     parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--table", type=Path, default=ROOT / ".benchmarks" / "cluster.md")
     return parser.parse_args()
 
 
 if __name__ == "__main__":
     given = arguments()
-    cluster(given.rows, given.rounds)
+    cluster(given.rows, given.rounds, given.table)

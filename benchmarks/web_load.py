@@ -1,16 +1,17 @@
 """The server under load: people who open the page, decide and ask about bike-share, and what they wait for.
 
-    python benchmarks/web_load.py [--quick]
+    python benchmarks/web_load.py [--people 200] [--seconds 600] [--table docs/benchmarks/tables/web.md]
 
 Everybody goes round in a closed loop: open the page's scene, set a context of the past and see its decision, check the
 project's own plan, ask why it was not taken, and think for five seconds (half of them at least) after each. They come
 through a trusted proxy that names them, as in a company, so that the limits of one client do not count for all. 200
-people for ten minutes ask about as often as an office does in an hour; memory is looked at throughout. The tables go to
-``docs/benchmarks/tables/web.md``; with ``--quick`` (10 people for 20 s), to ``.benchmarks``.
+people for an hour are ``--seconds 3600``; memory is looked at throughout. The table is printed, and written to the file
+that ``--table`` names; without one, to ``.benchmarks``.
 """
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import os
 import random
@@ -20,16 +21,17 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import httpx
 import numpy as np
 import psutil
 
-from _common import ROOT, Report, Settings, main, milliseconds
+from _common import ROOT, Report, Settings, milliseconds
 
-#: People, seconds of the run, and seconds that they think between two requests, on average.
-FULL, QUICK, THINK = (200, 600.0), (10, 20.0), 5.0
+#: Seconds that people think between two requests, on average.
+THINK = 5.0
 CALLS = ("open", "decide", "check", "explain")
 PROJECT = ROOT / "examples" / "bike-share" / "whence.toml"
 #: What is promised: 95 of 100 decisions and first answers are there within so many seconds.
@@ -130,10 +132,9 @@ async def _watched(load: Load, people: int, seconds: float, server: psutil.Proce
     return seen
 
 
-def load(settings: Settings) -> None:
+def load(people: int, seconds: float, table: Path) -> None:
     """Waiting times, what was lost, and memory."""
-    report = Report("web", settings)
-    people, seconds = QUICK if settings.quick else FULL
+    report = Report(table.stem, Settings(tables=table.parent))
     with served() as (url, server):
         run = Load(url)
         memory = asyncio.run(_watched(run, people, seconds, server))
@@ -162,4 +163,9 @@ def load(settings: Settings) -> None:
 
 
 if __name__ == "__main__":
-    main("The server under load.", {"web": load}, lambda: None, sys.argv[1:])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--people", type=int, default=200)
+    parser.add_argument("--seconds", type=float, default=600.0)
+    parser.add_argument("--table", type=Path, default=ROOT / ".benchmarks" / "web.md")
+    given = parser.parse_args()
+    load(given.people, given.seconds, given.table)
