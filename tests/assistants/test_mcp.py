@@ -18,15 +18,16 @@ import httpx2
 import numpy as np
 import pytest
 import uvicorn
-from mcp import Client, StdioServerParameters
+from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from tests.cli.support import refused, run
 from tests.project.samples import PROJECT, write_project
 from tests.web.live import until
 
 from whence.assistants.desk import Desk
-from whence.assistants.mcp_server import DOCS, Searches, mcp_server
+from whence.assistants.mcp_server import DOCS, mcp_server
 from whence.assistants.over_http import http_app
+from whence.assistants.searches import Searches
 from whence.project import Project
 from whence.web.server import configuration, listening
 from whence.web.server_settings import ServerSettings
@@ -80,9 +81,16 @@ def projects(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 @pytest.fixture(scope="module")
 def address(projects: list[Path]) -> Iterator[str]:
-    """A server over HTTP with a token, which answers one question at a time."""
+    """A server over HTTP with a token, which searches for one answer at a time."""
+    with serving(projects, token=TOKEN, workers=1) as found:
+        yield found
+
+
+@contextlib.contextmanager
+def serving(projects: list[Path], **allowed: Any) -> Iterator[str]:
+    """A server over HTTP while the block runs: its address."""
     with listening(ServerSettings(port=0)) as listener:
-        settings = ServerSettings(port=int(listener.getsockname()[1]), token=TOKEN, workers=1, time_limit=900.0)
+        settings = ServerSettings(port=int(listener.getsockname()[1]), time_limit=900.0, **allowed)
         server = uvicorn.Server(configuration(http_app(Desk.opened(projects, 900.0), settings), settings))  # type: ignore[arg-type]
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
@@ -107,17 +115,18 @@ def connect(request: pytest.FixtureRequest, projects: list[Path]) -> Connect:
             StdioServerParameters(command=sys.executable, args=arguments, env={**os.environ, "PYTHONPATH": path})
         )
     address: str = request.getfixturevalue("address")
+    return lambda: over_http(address, TOKEN)
 
-    @contextlib.asynccontextmanager
-    async def connected() -> AsyncIterator[Client]:
-        headers = {"authorization": f"Bearer {TOKEN}"}
-        async with (
-            httpx2.AsyncClient(headers=headers, timeout=600.0) as http,
-            Client(streamable_http_client(address, http_client=http)) as client,
-        ):
-            yield client
 
-    return connected
+@contextlib.asynccontextmanager
+async def over_http(address: str, token: str) -> AsyncIterator[Client]:
+    """The protocol's own client over HTTP."""
+    headers = {"authorization": f"Bearer {token}"}
+    async with (
+        httpx2.AsyncClient(headers=headers, timeout=600.0) as http,
+        Client(streamable_http_client(address, http_client=http)) as client,
+    ):
+        yield client
 
 
 async def told(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
@@ -170,37 +179,81 @@ def test_a_search_tells_its_progress_and_ends_when_it_is_cancelled(connect: Conn
             if len(heard) >= 2:
                 scope.cancel()
 
-        # One question is answered at a time: the second would wait for the whole of the first.
+        # One answer is searched for at a time: the second would wait for the whole of the first.
         with anyio.fail_after(300):
             async with connect() as client:
                 with anyio.CancelScope() as scope:
                     asked = {"project": "hard", "context": 1, "instead": "row:200", "kind": "absolute"}
                     await client.call_tool("explain", asked, progress_callback=hear)
                 assert scope.cancelled_caught
-                assert (await told(client, "decide", project="small", context=3))["decision"]["plan"]
+                second_one = await told(client, "explain", project="small", context=3, instead="row:7")
+                assert second_one["proof"]["proved"]
         (first, total, message), (second, *_) = heard[:2]
         assert first < second
         assert total == 900.0
         assert message is not None
-        assert "steps" in message
+        assert any("steps" in (said or "") for _, _, said in heard)
 
     anyio.run(ask)
 
 
+def test_over_http_nobody_holds_others_up(projects: list[Path], tmp_path: Path) -> None:
+    """Searches of one client leave a place free for others, decisions are made beside them, and a queue has an end.
+
+    A project that is for some people only is not there for others.
+    """
+    anna, ben = "the-token-of-anna-of-many-letters", "the-token-of-ben-of-many-letters"
+    (tmp_path / "tokens.toml").write_text(f'anna = "{anna}"\nben = "{ben}"\n')
+
+    async def ask(address: str) -> None:
+        begun, waiting = anyio.Event(), anyio.Event()
+
+        async def hear(_: float, __: float | None, message: str | None) -> None:
+            (waiting if message and message.startswith("waiting") else begun).set()
+
+        hard = {"project": "hard", "context": 1, "instead": "row:200", "kind": "absolute"}
+        async with over_http(address, anna) as hers, over_http(address, ben) as his, anyio.create_task_group() as group:
+            for _ in range(2):
+                group.start_soon(lambda: hers.call_tool("explain", hard, progress_callback=hear))
+            with anyio.fail_after(300):
+                await begun.wait()
+                await waiting.wait()
+            refused_one = await hers.call_tool("explain", hard)
+            assert refused_one.is_error
+            assert "ask again later" in refused_one.content[0].text  # type: ignore[union-attr]
+            assert (await told(hers, "decide", project="small", context=3))["decision"]["plan"]
+            with anyio.fail_after(300):
+                assert (await told(his, "explain", **hard, time_limit=0.2))["proof"]["status"] == "time_limit"
+            assert [one["project"] for one in (await told(his, "projects"))["projects"]] == ["hard"]
+            assert not [one for one in (await his.list_resources()).resources if "small" in str(one.uri)]
+            assert (await his.call_tool("decide", {"project": "small", "context": 3})).is_error
+            with pytest.raises(MCPError, match="Unknown resource"):
+                await his.read_resource("whence://projects/small/history")
+            group.cancel_scope.cancel()
+
+    options: dict[str, Any] = {"tokens": str(tmp_path / "tokens.toml"), "workers": 2, "queue": 1}
+    with serving(projects, **options, access={"small": ("anna",)}) as address:
+        anyio.run(ask, address)
+        assert httpx.get(address.replace("/mcp", "/healthz")).status_code == 200
+
+
 def test_more_questions_than_may_wait_are_refused(projects: list[Path]) -> None:
     async def ask() -> None:
-        server = mcp_server(Desk.opened(projects, 900.0), Searches(at_once=1, waiting=0))
-        busy = anyio.Event()
+        server = mcp_server(Desk.opened(projects, 900.0), Searches(1, waiting=1))
+        busy, waiting = anyio.Event(), anyio.Event()
 
-        async def hear(*_: Any) -> None:
-            busy.set()
+        async def hear(_: float, __: float | None, message: str | None) -> None:
+            (waiting if message and message.startswith("waiting") else busy).set()
 
         async with Client(server) as client, anyio.create_task_group() as group:
             asked = {"project": "hard", "context": 1, "instead": "row:200", "kind": "absolute"}
             group.start_soon(lambda: client.call_tool("explain", asked, progress_callback=hear))
             with anyio.fail_after(120):
                 await busy.wait()
-            found = await client.call_tool("decide", {"project": "small", "context": 3})
+            group.start_soon(lambda: client.call_tool("explain", asked, progress_callback=hear))
+            with anyio.fail_after(120):
+                await waiting.wait()
+            found = await client.call_tool("explain", asked)
             assert found.is_error
             assert "ask again later" in found.content[0].text  # type: ignore[union-attr]
             group.cancel_scope.cancel()

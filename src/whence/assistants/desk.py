@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import re
 import secrets
@@ -78,6 +79,12 @@ class Desk:
             name = project.path.resolve().parent.name if stem == "whence" else stem
             projects[_unused(_in_addresses(name), projects)] = project
         return cls(projects, time_limit)
+
+    def restricted(self, may_ask: Callable[[str], bool]) -> Desk:
+        """Return the same desk with those of its projects only whose name `may_ask` is true of."""
+        own = copy.copy(self)
+        own._projects = {name: project for name, project in self._projects.items() if may_ask(name)}
+        return own
 
     @property
     def names(self) -> list[str]:
@@ -329,7 +336,7 @@ class Desk:
     def _kept(self, answer: str) -> tuple[str, Explanation | Result]:
         with self._lock:
             found = self._answers.get(answer)
-        if found is None:
+        if found is None or found[0] not in self._projects:
             raise InputError(
                 f"'answer' must be that of an answer given here, of which the last {KEPT} are kept. "
                 f"Got {quoted(answer)} instead."

@@ -5,31 +5,26 @@ Nothing leaves the machine: the server opens the project files that it was given
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Callable
 from functools import partial
 from importlib.resources import files
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
-import anyio
 import anyio.to_thread
 from mcp.server.mcpserver import Context, MCPServer
-from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
-from mcp_types import ToolAnnotations
-from pydantic import Field
+from mcp.server.mcpserver.exceptions import ResourceNotFoundError
+from mcp_types import ListResourcesResult, ToolAnnotations
+from pydantic import AnyUrl, Field
 
 from whence import __version__
 from whence.assistants import short_answers as short
-from whence.assistants.desk import Desk, OnProgress
+from whence.assistants.desk import Desk
+from whence.assistants.searches import Searches, asking_client
 from whence.errors import WhenceError
-from whence.question import Progress
-from whence.report.numbers import plain
+from whence.web.clients import Client
 
-__all__ = ["DOCS", "Searches", "mcp_server"]
+__all__ = ["DOCS", "mcp_server"]
 
-#: Seconds between two reports of progress.
-PULSE = 0.5
 #: Pages of the documentation that an assistant can read, by name, and what each is about.
 DOCS = {
     "asking": "Which tool answers which question, and how contexts and plans are written.",
@@ -42,7 +37,6 @@ INSTRUCTIONS = (
     "whence://docs/asking and whence://docs/answers."
 )
 
-T = TypeVar("T")
 Name = Annotated[
     str | None, Field(max_length=200, description="As 'projects' lists it; may be left out where there is one.")
 ]
@@ -85,114 +79,75 @@ Seconds = Annotated[
 READING = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 
 
-class Searches:
-    """Runs questions in threads: some at once, some waiting, more refused; cancelled when nobody waits any more.
-
-    Parameters
-    ----------
-    at_once, waiting : int
-        How many may run, and how many more may wait.
-    """
-
-    def __init__(self, at_once: int = 2, waiting: int = 64) -> None:
-        self._at_once, self._most, self._held = at_once, at_once + waiting, 0
-        self._limiter: anyio.CapacityLimiter | None = None
-
-    async def run(self, context: Context[Any, Any], work: Callable[[OnProgress], T], seconds: float) -> T:
-        """Return what `work` returns, and tell its progress; a ToolError says in a sentence what is wrong with it."""
-        if self._held >= self._most:
-            raise ToolError(f"{self._most} questions are being answered already; ask again later.")
-        # It belongs to the loop that runs, which is not there yet when the server is made.
-        self._limiter = self._limiter or anyio.CapacityLimiter(self._at_once)
-        line = _Line()
-        self._held += 1
-        try:
-            async with anyio.create_task_group() as group:
-                group.start_soon(_tell, context, line, seconds)
-                # The thread is waited for in any case; it ends soon after it was told to.
-                found = await anyio.to_thread.run_sync(partial(_done, work, line), limiter=self._limiter)
-                group.cancel_scope.cancel()
-        finally:
-            self._held -= 1
-        if isinstance(found, WhenceError):
-            raise ToolError(str(found))
-        return found
+MayAsk = Callable[[Client, str], bool]
 
 
-class _Line:
-    """Between a search in its thread and those who wait for it."""
+class _Server(MCPServer[Any]):
+    """A server whose projects are there for those who may ask about them."""
 
-    def __init__(self) -> None:
-        self.stopped = threading.Event()
-        self.latest: Progress | None = None
-        self.began = time.monotonic()
+    def __init__(self, desk: Desk, may_ask: MayAsk) -> None:
+        super().__init__("whence", title="whence", instructions=INSTRUCTIONS, version=__version__, log_level="ERROR")
+        self.desk, self._may_ask = desk, may_ask
 
-    def __call__(self, progress: Progress) -> bool:
-        self.latest = progress
-        return not self.stopped.is_set()
+    def desk_of(self, context: Context[Any, Any]) -> Desk:
+        """Return the desk with the projects that whoever asks may ask about."""
+        client = asking_client(context)
+        return self.desk.restricted(lambda name: self._may_ask(client, name))
 
+    def _is_there(self, uri: str, context: Context[Any, Any]) -> bool:
+        kind, _, rest = uri.removeprefix("whence://").partition("/")
+        return kind != "projects" or rest.partition("/")[0] in self.desk_of(context).names
 
-def _done(work: Callable[[OnProgress], T], line: _Line) -> T | WhenceError:
-    try:
-        return work(line)
-    except WhenceError as error:
-        return error
+    async def read_resource(self, uri: AnyUrl | str, context: Context[Any, Any] | None = None) -> Any:
+        """Read a resource, unless it is of a project that is not for whoever asks."""
+        if context is not None and not self._is_there(str(uri), context):
+            raise ResourceNotFoundError(f"Unknown resource: {uri}")
+        return await super().read_resource(uri, context)
 
-
-async def _tell(context: Context[Any, Any], line: _Line, seconds: float) -> None:
-    """Tell how far a search has come, until it is cancelled; then the search is, too."""
-    try:
-        while True:
-            await anyio.sleep(PULSE)
-            if line.latest is not None:
-                await context.report_progress(time.monotonic() - line.began, seconds, _in_words(line.latest))
-    finally:
-        line.stopped.set()
+    async def _handle_list_resources(self, ctx: Any, params: Any) -> ListResourcesResult:
+        found = await super()._handle_list_resources(ctx, params)
+        asking: Context[Any, Any] = Context(request_context=ctx)
+        return ListResourcesResult(resources=[one for one in found.resources if self._is_there(str(one.uri), asking)])
 
 
-def _in_words(progress: Progress) -> str:
-    """Say how far a search has come."""
-    if progress.refit is not None and progress.refits is not None:
-        return f"part {progress.refit} of {progress.refits}"
-    found = f"found at distance {plain(progress.distance, 3)}" if progress.distance < float("inf") else "nothing yet"
-    proved = f"; none nearer than {plain(progress.bound, 3)}" if 0 < progress.bound < float("inf") else ""
-    return f"{progress.nodes} steps: {found}{proved}"
-
-
-def mcp_server(desk: Desk, searches: Searches | None = None) -> MCPServer[Any]:
+def mcp_server(desk: Desk, searches: Searches | None = None, may_ask: MayAsk = lambda *_: True) -> MCPServer[Any]:
     """Return the server with its tools and resources, for any transport."""
-    server: MCPServer[Any] = MCPServer(
-        "whence", title="whence", instructions=INSTRUCTIONS, version=__version__, log_level="ERROR"
-    )
+    server = _Server(desk, may_ask)
     searches = searches or Searches()
-    _add_listing(server, desk, searches)
-    _add_explaining(server, desk, searches)
-    _add_other_questions(server, desk, searches)
-    _add_checking(server, desk, searches)
-    _add_resources(server, desk)
+    _add_listing(server, searches)
+    _add_explaining(server, searches)
+    _add_other_questions(server, searches)
+    _add_checking(server, searches)
+    _add_resources(server)
     return server
 
 
-def _add_listing(server: MCPServer[Any], desk: Desk, searches: Searches) -> None:
+def _add_listing(server: _Server, searches: Searches) -> None:
+    desk, of = server.desk, server.desk_of
+
     @server.tool(annotations=READING)
-    async def projects() -> short.Projects:
+    async def projects(ctx: Context[Any, Any]) -> short.Projects:
         """List the projects that may be asked about."""
-        return desk.projects()
+        return of(ctx).projects()
 
     @server.tool(annotations=READING)
     async def features(ctx: Context[Any, Any], project: Name = None) -> short.Features:
         """List what contexts and plans of a project consist of, and how good its decisions are."""
-        return await searches.run(ctx, lambda _: desk.features(project), desk.time_limit)
+        work = partial(of(ctx).features, project)
+        return await searches.run(ctx, lambda _: work(), desk.time_limit, quick=True)
 
     @server.tool(annotations=READING)
     async def decide(
         ctx: Context[Any, Any], context: Row, plan: OwnPlan | None = None, project: Name = None
     ) -> short.Decided:
         """Decide in a context, and say what a plan of one's own would cost there, or why it cannot be carried out."""
-        return await searches.run(ctx, lambda _: desk.decide(project, context, plan), desk.time_limit)
+        work = partial(of(ctx).decide, project, context, plan)
+        return await searches.run(ctx, lambda _: work(), desk.time_limit, quick=True)
 
 
-def _add_explaining(server: MCPServer[Any], desk: Desk, searches: Searches) -> None:
+def _add_explaining(server: _Server, searches: Searches) -> None:
+    desk, of = server.desk, server.desk_of
+
     @server.tool(annotations=READING)
     async def explain(
         ctx: Context[Any, Any],
@@ -217,7 +172,7 @@ def _add_explaining(server: MCPServer[Any], desk: Desk, searches: Searches) -> N
         """
         asked: dict[str, Any] = {"kind": kind, "fixed": fixed, "bounds": bounds, "max_changes": max_changes}
         asked |= {"plausible": plausible, "holds": holds, "time_limit": time_limit}
-        work = partial(desk.explain, project, context, instead, asked)
+        work = partial(of(ctx).explain, project, context, instead, asked)
         return await searches.run(ctx, work, desk.seconds(time_limit))
 
     @server.tool(annotations=READING)
@@ -235,7 +190,7 @@ def _add_explaining(server: MCPServer[Any], desk: Desk, searches: Searches) -> N
     ) -> short.Answered:
         """List what else would do: the nearest context for every smallest set of features that suffices, proved."""
         asked = {"kind": kind, "fixed": fixed, "bounds": bounds, "plausible": plausible, "time_limit": time_limit}
-        work = partial(desk.several, "menu", project, context, instead, {**asked, "up_to": up_to})
+        work = partial(of(ctx).several, "menu", project, context, instead, {**asked, "up_to": up_to})
         return await searches.run(ctx, work, desk.seconds(time_limit))
 
     @server.tool(annotations=READING)
@@ -252,17 +207,19 @@ def _add_explaining(server: MCPServer[Any], desk: Desk, searches: Searches) -> N
     ) -> short.Answered:
         """Find the facts of the context that settle that the plan is not better, whatever else changes; proved."""
         asked = {"kind": kind, "fixed": fixed, "bounds": bounds, "plausible": plausible, "time_limit": time_limit}
-        work = partial(desk.several, "reasons", project, context, instead, asked)
+        work = partial(of(ctx).several, "reasons", project, context, instead, asked)
         return await searches.run(ctx, work, desk.seconds(time_limit))
 
 
-def _add_other_questions(server: MCPServer[Any], desk: Desk, searches: Searches) -> None:
+def _add_other_questions(server: _Server, searches: Searches) -> None:
+    desk, of = server.desk, server.desk_of
+
     @server.tool(annotations=READING)
     async def compare(
         ctx: Context[Any, Any], before: Row, after: Row, time_limit: Seconds = None, project: Name = None
     ) -> short.Answered:
         """Compare two contexts: why it is another plan in the one than in the other, in contributions that add up."""
-        work = partial(desk.compare, project, before, after, time_limit)
+        work = partial(of(ctx).compare, project, before, after, time_limit)
         return await searches.run(ctx, work, desk.seconds(time_limit))
 
     @server.tool(annotations=READING)
@@ -276,9 +233,8 @@ def _add_other_questions(server: MCPServer[Any], desk: Desk, searches: Searches)
         project: Name = None,
     ) -> short.Answered:
         """Find the nearest prices at which the plan would be right in the context as it is, proved."""
-        return await searches.run(
-            ctx, lambda _: desk.prices(project, context, plan, kind, fixed, time_limit), desk.seconds(time_limit)
-        )
+        work = partial(of(ctx).prices, project, context, plan, kind, fixed, time_limit)
+        return await searches.run(ctx, lambda _: work(), desk.seconds(time_limit))
 
     @server.tool(annotations=READING)
     async def rules(
@@ -288,15 +244,17 @@ def _add_other_questions(server: MCPServer[Any], desk: Desk, searches: Searches)
         project: Name = None,
     ) -> short.Answered:
         """Say what the policy does in general, as a few rules, what they cost more, and where they fail."""
-        work = partial(desk.rules, project, up_to, time_limit)
+        work = partial(of(ctx).rules, project, up_to, time_limit)
         return await searches.run(ctx, work, desk.seconds(time_limit))
 
 
-def _add_checking(server: MCPServer[Any], desk: Desk, searches: Searches) -> None:
+def _add_checking(server: _Server, searches: Searches) -> None:
+    desk, of = server.desk, server.desk_of
+
     @server.tool(annotations=READING)
     async def evaluate(ctx: Context[Any, Any], time_limit: Seconds = None, project: Name = None) -> short.Evaluated:
         """Evaluate how good the decisions are on rows that the policy has not seen, against simple rules."""
-        work = partial(desk.evaluate, project, time_limit)
+        work = partial(of(ctx).evaluate, project, time_limit)
         return await searches.run(ctx, work, desk.seconds(time_limit))
 
     @server.tool(annotations=READING)
@@ -310,11 +268,12 @@ def _add_checking(server: MCPServer[Any], desk: Desk, searches: Searches) -> Non
         project: Name = None,
     ) -> short.Verified:
         """Verify an answer: whether it is what the project says today, computed again from the data."""
-        work = partial(desk.verify, project, answer, prove, time_limit)
+        work = partial(of(ctx).verify, project, answer, prove, time_limit)
         return await searches.run(ctx, work, desk.seconds(time_limit))
 
 
-def _add_resources(server: MCPServer[Any], desk: Desk) -> None:
+def _add_resources(server: _Server) -> None:
+    desk = server.desk
     for name in desk.names:
         _add_text(
             server,
@@ -334,10 +293,10 @@ def _add_resources(server: MCPServer[Any], desk: Desk) -> None:
         _add_text(server, f"docs/{page}", about, "text/markdown", partial(_page, page))
 
     @server.resource("whence://answers/{answer}", name="answer", mime_type="application/json")
-    def answer(answer: str) -> str:
+    def answer(answer: str, ctx: Context[Any, Any]) -> str:
         """Read an answer that was given here, whole, with its certificate."""
         try:
-            return desk.document(answer)
+            return server.desk_of(ctx).document(answer)
         except WhenceError as error:
             raise ResourceNotFoundError(str(error)) from None
 

@@ -11,11 +11,15 @@ from typing import Any
 import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
 
 from whence.assistants.desk import Desk
-from whence.assistants.mcp_server import Searches, mcp_server
+from whence.assistants.mcp_server import mcp_server
+from whence.assistants.searches import Searches
 from whence.errors import InputError
-from whence.web.security import Guard
+from whence.web.records import Recorder, set_up_logs
+from whence.web.security import PROBES, Guard
 from whence.web.server import configuration, listening
 from whence.web.server_settings import ServerSettings, settings_for
 
@@ -27,7 +31,10 @@ PATH = "/mcp"
 
 def http_app(desk: Desk, settings: ServerSettings) -> Starlette:
     """Return the application: who may talk to it, how much and for how long is as for the page."""
-    server = mcp_server(desk, Searches(settings.workers, settings.queue))
+    searches = Searches(
+        settings.workers, deciding=settings.deciders, waiting=settings.queue, each=settings.running, shared=True
+    )
+    server = mcp_server(desk, searches, settings.may_ask)
     app = server.streamable_http_app(
         streamable_http_path=PATH,
         max_request_body_size=settings.body,
@@ -35,8 +42,15 @@ def http_app(desk: Desk, settings: ServerSettings) -> Starlette:
         # The guard knows the names of the server, and what a proxy says of them.
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
+    for probe in PROBES:
+        app.add_route(probe, _alive)
     app.add_middleware(Guard, settings=settings)
+    app.add_middleware(Recorder, root_path=settings.root_path)
     return app
+
+
+async def _alive(_: Request) -> Response:
+    return Response("ready\n", media_type="text/plain")
 
 
 def serve_http(
@@ -64,6 +78,7 @@ def serve_http(
         if not given:
             # Assistants have it in their settings, so that whoever sets them up has to see it: now, and never again.
             print(f"They need the header 'Authorization: Bearer {settings.token}'.", file=sys.stderr)
+        set_up_logs(settings.log_format, settings.access_log)
         # Ctrl-C is how a server is meant to end.
         with suppress(KeyboardInterrupt):
             uvicorn.Server(configuration(app, settings)).run(sockets=[listener])  # type: ignore[arg-type]

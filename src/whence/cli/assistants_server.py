@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -31,6 +32,13 @@ def mcp(
     token: Annotated[
         str | None, typer.Option(help="With --http: the token that requests must carry.", envvar="WHENCE_TOKEN")
     ] = None,
+    tokens: Annotated[
+        Path | None, typer.Option(help="With --http: a file of tokens by name, read again when it changes.")
+    ] = None,
+    settings: Annotated[
+        Path | None,
+        typer.Option(help="With --http: a file of settings, as of 'whence serve'.", envvar="WHENCE_SETTINGS"),
+    ] = None,
     allowed_host: Annotated[
         list[str] | None, typer.Option(help="A name by which others reach it through a proxy; may be repeated.")
     ] = None,
@@ -49,15 +57,17 @@ def mcp(
       whence mcp whence.toml
       whence mcp bakery/ courier/ --http --port 8123
     """
-    if not http and (host or port is not None or allow_remote or allowed_host or trusted_proxy):
+    if not http and (host or port is not None or allow_remote or tokens or allowed_host or trusted_proxy):
         raise InputError("'--http' must be given with options of a server, such as '--host' and '--port'.")
     try:
         with waiting("Starting ..."):
             from whence.assistants.desk import Desk
-            from whence.assistants.mcp_server import Searches, mcp_server
+            from whence.assistants.mcp_server import mcp_server
+            from whence.assistants.searches import Searches
 
             if http:
                 from whence.assistants.over_http import serve_http
+                from whence.web.settings_file import gathered
     except ImportError as error:
         extras = "mcp,web" if http else "mcp"
         raise MissingDependencyError(
@@ -65,18 +75,19 @@ def mcp(
         ) from None
     opened = partial(Desk.opened, projects)
     if http:
-        serve_http(
-            opened,
-            host=host or "127.0.0.1",
-            port=8000 if port is None else port,
-            busy=waiting,
-            workers=workers,
-            time_limit=time_limit,
-            allow_remote=allow_remote,
-            token=token,
-            allowed_hosts=allowed_host,
-            trusted_proxies=trusted_proxy,
-        )
+        given = {
+            "host": host,
+            "port": port,
+            "workers": workers,
+            "time_limit": time_limit,
+            "allow_remote": allow_remote or None,
+            "token": token,
+            "tokens": None if tokens is None else str(tokens),
+            "allowed_hosts": tuple(allowed_host or ()) or None,
+            "trusted_proxies": tuple(trusted_proxy or ()) or None,
+        }
+        found, _ = gathered(given, settings, os.environ)
+        serve_http(opened, busy=waiting, **found)
     else:
         desk = opened(time_limit or 60.0)
         mcp_server(desk, Searches(workers or 2)).run("stdio")

@@ -65,6 +65,15 @@ class FairQueue(Generic[T]):
     ...     queue.done(name)
     >>> queue.ahead("c1"), [queue.take() for _ in range(2)]
     (0, ['c1', 'a3'])
+
+    The last place is kept for somebody who has nothing under way:
+
+    >>> queue.put("a4", "a")
+    >>> queue.take(last=True) is None
+    True
+    >>> queue.put("d1", "d")
+    >>> queue.take(last=True)
+    'd1'
     """
 
     def __init__(self, each: int, running: int, most: int = 1024) -> None:
@@ -85,16 +94,20 @@ class FairQueue(Generic[T]):
     def __iter__(self) -> Iterator[T]:
         return (item for line in self._waiting.values() for item in line)
 
-    def put(self, item: T, client: str) -> None:
+    def put(self, item: T, client: str, limited: bool = True) -> None:
         """Let something wait; TooMany where the client, or all together, have too much waiting."""
-        if len(self._waiting.get(client, ())) >= self._each or len(self) >= self._most:
+        if limited and (len(self._waiting.get(client, ())) >= self._each or len(self) >= self._most):
             raise TooMany
         self._waiting.setdefault(client, deque()).append(item)
         self._owner[item] = client
 
-    def take(self) -> T | None:
-        """The next in turn, which is under way from now on; None where all who wait have enough under way."""
-        ready = [client for client in self._waiting if self._running[client] < self._at_once]
+    def take(self, last: bool = False) -> T | None:
+        """The next in turn, which is under way from now on; None where all who wait have enough under way.
+
+        The last place that is free is for somebody who has nothing under way: no client takes it for one thing more.
+        """
+        most = 1 if last else self._at_once
+        ready = [client for client in self._waiting if self._running[client] < most]
         if not ready:
             return None
         client = min(ready, key=lambda name: (self._running[name], self._served[name]))
