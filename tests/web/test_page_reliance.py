@@ -28,8 +28,8 @@ def slow() -> Iterator[Live]:
     """A server whose workers take their time for every refit, also in simulated worlds."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(SECONDS, "0.3")
-        with running([slow_scene(), stable_scene()], workers=2) as server:
-            server.wait_for_workers(2)
+        with running([slow_scene(), stable_scene()], workers=3) as server:
+            server.wait_for_workers(3)
             yield server
 
 
@@ -184,8 +184,8 @@ def test_cancelling_in_between(browser: Browser, scene: str, left_open: str) -> 
     """Stopped among worlds or refits, the nearest answer stays, with its downloads; the other card counts them."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(SECONDS, "0.5")
-        with running([slow_scene(), stable_scene()], workers=2) as live:
-            live.wait_for_workers(2)
+        with running([slow_scene(), stable_scene()], workers=3) as live:
+            live.wait_for_workers(3)
             watched = opened(browser, live.url, scene=scene)
             page = watched.page
             page.get_by_role("button", name="Why not mine?").click()
@@ -247,8 +247,8 @@ def test_states_of_an_answer(browser: Browser) -> None:
     """Not reliable, already, none, and a forest that cannot be fitted again: each says what it is."""
     certain = slow_scene()
     scenes = [unreliable_scene(), replace(certain, id="certain"), foreign_scene()]
-    with running(scenes, workers=2) as live:
-        live.wait_for_workers(2)
+    with running(scenes, workers=3) as live:
+        live.wait_for_workers(3)
         watched = opened(browser, live.url, scene="noise")
         page = watched.page
         asked(page)

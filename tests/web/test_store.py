@@ -61,6 +61,25 @@ def test_jobs_go_on_after_a_restart(tmp_path: Path) -> None:
         assert [finished(client, job)["state"] for job in (first, second)] == ["done", "done"]
 
 
+def test_all_jobs_go_on_after_a_restart(tmp_path: Path) -> None:
+    """Those that were running count besides those that may wait; what is no longer served is said to be so."""
+    file = str(tmp_path / "store.sqlite")
+    with running([hard_scene()], store=file, queue=2) as live, live.client() as client:
+        live.wait_for_workers()
+        jobs = [ask(client, "hard", time_limit=1.0)]
+        until(lambda: client.get(f"/api/v1/explanations/{jobs[0]}").json()["state"] == "running", 60.0)
+        jobs += [ask(client, "hard", time_limit=1.0) for _ in range(2)]
+    store = Store(Path(file))
+    [asked] = [entry.asked for entry in store.unfinished() if entry.id == jobs[0]]
+    asked = json.dumps({**json.loads(asked), "scene": "gone"})
+    store.put(Entry("elsewhere", "gone", "explain", asked, asked_at=time.time()))
+    store.close()
+    with running([hard_scene()], store=file, queue=2) as live, live.client() as client:
+        assert [finished(client, job)["state"] for job in jobs] == ["done"] * 3
+        [gone] = [entry for entry in live.app.state.store.entries() if entry.id == "elsewhere"]
+        assert (gone.state, gone.error) == ("failed", "What it was asked about is no longer served.")
+
+
 def test_what_is_too_old_is_forgotten(tmp_path: Path) -> None:
     """Questions are kept for as many days as was said, and no longer."""
     path = tmp_path / "store.sqlite"

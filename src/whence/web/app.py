@@ -13,7 +13,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path as File
 from typing import Annotated, Any
 
-from anyio import CapacityLimiter
 from fastapi import APIRouter, FastAPI, HTTPException, Path, Query, Request, Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -36,8 +35,6 @@ from whence.web.store import Store
 from whence.web.strip_calls import router as verdict_strips
 from whence.web.tokens import LINK, Tokens
 
-#: Reports written at the same time; more would only get in each other's way.
-AT_ONCE = 4
 #: Most past observations in one answer.
 LISTED = 200
 
@@ -184,7 +181,6 @@ def create_app(
     app.state.settings, app.state.projects = settings, projects
     app.state.swap = lambda scene: _swap(app, scene)
     app.state.known = {}
-    app.state.threads = CapacityLimiter(AT_ONCE)
     app.state.tokens = settings.known_tokens()
     app.state.metrics = Metrics() if settings.metrics else None
     app.add_middleware(Guard, settings=settings, tokens=app.state.tokens)

@@ -6,11 +6,10 @@ import asyncio
 import json
 import re
 import zlib
-from collections.abc import Callable, Collection, Coroutine
+from collections.abc import Collection, Coroutine
 from dataclasses import replace
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
-import anyio.to_thread
 from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
 from fastapi.responses import HTMLResponse
 from pydantic import BaseModel
@@ -193,9 +192,6 @@ def taken_away(job: Job, content: bytes | str, ending: str) -> Response:
     return Response(content, media_type="application/json", headers=headers)
 
 
-T = TypeVar("T")
-
-
 async def _check_type(request: Request) -> None:
     given = request.headers.get("content-type")
     kind = (given or "").partition(";")[0].strip().lower()
@@ -224,9 +220,16 @@ def scenes_of(request: Request) -> list[Scene]:
     return [scene for scene in scenes if settings.may_ask(client, scene.id)]
 
 
-async def in_thread(request: Request, work: Callable[[], T]) -> T:
-    """The result of `work`, without keeping other requests waiting."""
-    return await anyio.to_thread.run_sync(work, limiter=request.app.state.threads)
+async def report_of(request: Request, job: Job) -> Response:
+    """The answer as a page that needs nothing else, written in a worker."""
+    asked = about(find_scene(request, job.asked.scene), question=job.asked.question, more={"data": data_of(job)})
+    return taken_away(job, await quickly(request, asked, "report"), "html")
+
+
+def written(scene: Scene, asked: Asked) -> bytes:
+    """The report of an explanation."""
+    why = Explanation.from_dict(json.loads(asked.more["data"]))
+    return page(why, policy=scene.policy, title=scene.title, question=scene.question).encode()
 
 
 Brief = Annotated[bool, Query(description="Until it is finished, leave out the nearest answer, which is known.")]
@@ -279,13 +282,7 @@ def router() -> APIRouter:
     )
     async def report(job: str, request: Request) -> Response:
         """The explanation as a page that needs nothing else."""
-        found = _find(request, job)
-        data, scene = data_of(found), find_scene(request, found.asked.scene)
-        words = {"title": scene.title, "question": scene.question}
-        text = await in_thread(
-            request, lambda: page(Explanation.from_dict(json.loads(data)), policy=scene.policy, **words)
-        )
-        return taken_away(found, text, "html")
+        return await report_of(request, _find(request, job))
 
     @api.get("/explanations/{job}/explanation.json", response_model=None)
     async def data(job: str, request: Request) -> Response:

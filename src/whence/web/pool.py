@@ -19,7 +19,7 @@ import msgspec
 
 from whence.question import Progress
 from whence.web import wire as models
-from whence.web.clients import NOBODY, Client, FairQueue, TooMany
+from whence.web.clients import NOBODY, Client, FairQueue
 from whence.web.messages import Answered, Asked, Cancel, Failed, FoundNearest, NewScenes
 from whence.web.records import Metrics
 from whence.web.scenes import Scene
@@ -143,6 +143,20 @@ class _Lane:
     processes: int
     ready: set[WorkerProcess] = field(default_factory=set)
     arrived: asyncio.Event = field(default_factory=asyncio.Event)
+    running: int = 0
+
+    def take(self) -> Job | None:
+        """The next question in turn for a process that is free; the last of several such is kept for newcomers."""
+        free = len(self.ready) - self.running
+        job = self.queue.take(last=self.processes > 1 and free <= 1)
+        self.running += job is not None
+        return job
+
+    def done(self, job: Job) -> None:
+        """A question is no longer under way."""
+        self.queue.done(job)
+        self.running -= 1
+        self.arrived.set()
 
 
 class Pool:
@@ -160,8 +174,7 @@ class Pool:
         each, deciders = settings.queue, settings.deciders
         self._lanes = {
             "search": _Lane(FairQueue(each, settings.running), settings.workers),
-            # One client never has them all.
-            "quick": _Lane(FairQueue(2 * each, max(1, deciders - 1)), deciders),
+            "quick": _Lane(FairQueue(2 * each, deciders), deciders),
         }
         self._running: dict[str, WorkerProcess] = {}
         self._numbers = itertools.count(1)
@@ -180,6 +193,7 @@ class Pool:
         """Answer from these scenes from now on; what is being answered keeps those that it began with."""
         # Fitted once and sent as they are: a forest without a seed would be another one in every process.
         self._scenes = pickle.dumps(list(scenes), pickle.HIGHEST_PROTOCOL)
+        self._names = {scene.id for scene in scenes}
         self.version += 1
 
     async def stop(self) -> None:
@@ -244,14 +258,14 @@ class Pool:
             job = job_of(entry)
             job.asked = replace(job.asked, number=next(self._numbers))
             job.on_finish = self._keep
-            try:
-                self._enter(job)
-            except TooMany:
-                job.tell(state="failed", error="The server was stopped.")
+            if job.asked.scene in self._names:
+                self._enter(job, limited=False)
+            else:
+                job.tell(state="failed", error="What it was asked about is no longer served.")
 
-    def _enter(self, job: Job) -> None:
+    def _enter(self, job: Job, limited: bool = True) -> None:
         lane = self._lane(job)
-        lane.queue.put(job, job.client.key)
+        lane.queue.put(job, job.client.key, limited)
         self._jobs[job.id] = job
         lane.arrived.set()
 
@@ -362,7 +376,8 @@ class Pool:
             await asyncio.sleep(pause)
             try:
                 async with self._starting:
-                    worker = await WorkerProcess.start(self._scenes, self.version)
+                    gently = lane is self._lanes["search"]
+                    worker = await WorkerProcess.start(self._scenes, self.version, gently)
             except (EOFError, OSError) as error:
                 pause = min(PAUSE, 2 * pause + 1)
                 log.error("A worker could not be started (%s); the next attempt is in %g s.", error, pause)
@@ -394,7 +409,7 @@ class Pool:
 
     async def _next(self, worker: WorkerProcess, lane: _Lane) -> Job:
         """The next question in turn; an EOFError if the worker dies before there is one."""
-        while worker.ended.done() or (job := lane.queue.take()) is None:
+        while worker.ended.done() or (job := lane.take()) is None:
             lane.arrived.clear()
             arrival = asyncio.create_task(lane.arrived.wait())
             await asyncio.wait({worker.ended, arrival}, return_when=asyncio.FIRST_COMPLETED)
@@ -425,8 +440,7 @@ class Pool:
         finally:
             limit.cancel()
             self._running.pop(job.id, None)
-            lane.queue.done(job)
-            lane.arrived.set()
+            lane.done(job)
             if job.asked.quick:
                 self._jobs.pop(job.id, None)
 

@@ -1,4 +1,4 @@
-"""What is soon told: decisions, checks, observations. Worked out in a worker, as JSON for the page."""
+"""What is soon told: decisions, checks, observations, reports. Worked out in a worker, as JSON for the page."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from whence.web.jobs import check
+from whence.web.jobs import check, written
 from whence.web.messages import Asked
 from whence.web.scenes import Scene
-from whence.web.series_jobs import check_forecast, compared, priced
+from whence.web.series_jobs import check_forecast, compared, priced, written_series
 from whence.web.strip_calls import strips_of
 
 
@@ -49,6 +49,10 @@ def _remarks(scene: Scene, asked: Asked) -> bytes:
     return msgspec.json.encode(told(scene, asked))
 
 
+def _reported(scene: Scene, asked: Asked) -> bytes:
+    return (written if asked.question == "explain" else written_series)(scene, asked)
+
+
 #: What may be asked for, by name.
 QUICK: Mapping[str, Callable[[Scene, Asked], bytes]] = {
     "shown": _shown,
@@ -59,4 +63,5 @@ QUICK: Mapping[str, Callable[[Scene, Asked], bytes]] = {
     "checked": _checked,
     "strips": _strips,
     "remarks": _remarks,
+    "report": _reported,
 }

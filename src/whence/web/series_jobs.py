@@ -34,12 +34,12 @@ from whence.web.jobs import (
     data_of,
     find_job,
     find_scene,
-    in_thread,
     job_response,
     news_of,
     packed_result,
     pool_of,
     remarks_on,
+    report_of,
     result_of,
     submitted,
     taken_away,
@@ -141,11 +141,7 @@ def router() -> APIRouter:
     @api.get("/answers/{job}/report.html", response_class=Response, responses={200: {"content": {"text/html": {}}}})
     async def report(job: str, request: Request) -> Response:
         """The answer as a page that needs nothing else."""
-        found = _find(request, job)
-        data, scene = data_of(found), find_scene(request, found.asked.scene)
-        kind = QUESTIONS[found.asked.question]
-        text = await in_thread(request, lambda: kind.from_dict(json.loads(data)).page(question=scene.question))
-        return taken_away(found, text, "html")
+        return await report_of(request, _find(request, job))
 
     @api.get("/answers/{job}/answer.json", response_model=None)
     async def data(job: str, request: Request) -> Response:
@@ -170,6 +166,12 @@ async def _asked(
     question = replace(asked_of(found, asked, settings), question=name, conditions=conditions, more=more or {})
     remarks = await remarks_on(request, question)
     return _accepted(request, await submitted(request, question, remarks))
+
+
+def written_series(scene: Scene, asked: Asked) -> bytes:
+    """The report of an answer to another question than why not a plan."""
+    answer = QUESTIONS[asked.question].from_dict(json.loads(asked.more["data"]))
+    return str(answer.page(question=scene.question)).encode()
 
 
 def compared(scene: Scene, asked: Asked) -> list[str]:

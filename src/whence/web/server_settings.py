@@ -31,9 +31,10 @@ class ServerSettings:
     token: str | None = None
     #: A file of further tokens by name, read again when it changes.
     tokens: str | None = None
-    # Searches at once (two at least, so that both kinds of question run side by side), threads of each whose scene does
-    # not say, searches of one client at once, and those of one client that may wait; more are refused.
-    workers: int = field(default_factory=lambda: min(4, max(2, (os.cpu_count() or 2) - 1)))
+    # Searches at once (three at least: both kinds of question of one client run side by side, and the last process that
+    # is free is kept for a client that has nothing under way), threads of each whose scene does not say, searches of
+    # one client at once, and those of one client that may wait; more are refused.
+    workers: int = field(default_factory=lambda: min(4, max(3, (os.cpu_count() or 2) - 1)))
     #: Of several contexts that are equally near, more threads may find another one each time.
     threads: int = field(default_factory=lambda: 2 if (os.cpu_count() or 1) >= 4 else 1)
     running: int = 2

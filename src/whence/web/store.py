@@ -103,6 +103,9 @@ class Store:
                 f"INSERT OR REPLACE INTO questions ({', '.join(COLUMNS)}) VALUES ({marks})",
                 [getattr(entry, name) for name in COLUMNS],
             )
+        self._tidy_now_and_then()
+
+    def _tidy_now_and_then(self) -> None:
         if time.monotonic() - self._tidied > TIDY:
             self.tidy()
 
@@ -135,6 +138,7 @@ class Store:
         return (entry for id in ids for entry in [self.find(id)] if entry is not None)
 
     def _read(self, order: str, *given: Any, without: tuple[str, ...] = ()) -> Iterator[Entry]:
+        self._tidy_now_and_then()
         names = [name for name in COLUMNS if name not in without]
         with self._lock:
             rows = self._file.execute(f"SELECT {', '.join(names)} FROM questions {order}", given).fetchall()

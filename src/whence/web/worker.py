@@ -1,7 +1,7 @@
 """The process that searches: one question at a time, from standard input to standard output.
 
-Run as ``python -m whence.web.worker`` by the server. It ends when the server does, whatever that died of: its input
-then ends too.
+Run as ``python -m whence.web.worker`` by the server, with ``--gently`` where others of its processes come first. It
+ends when the server does, whatever that died of: its input then ends too.
 """
 
 from __future__ import annotations
@@ -45,6 +45,8 @@ from whence.web.series_jobs import answer_of, answered, put
 PULSE = 0.1
 #: Seconds to find out where else an answer stays true.
 RULE = 2.0
+#: By how much searches stand back behind the server and its decisions where there are fewer cores than work.
+NICENESS = 5
 
 log = logging.getLogger("whence.web")
 
@@ -149,6 +151,8 @@ def _answered(scene: Scene, explanation: Explanation, stopped: bool) -> Answered
 
 def main() -> None:
     """Talk to the server over what were standard input and output; whatever is printed goes to standard error."""
+    if "--gently" in sys.argv[1:] and hasattr(os, "nice"):
+        os.nice(NICENESS)
     # The server decides when to end: Ctrl-C in its terminal must not cut off an answer half-way.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     source, sink = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")

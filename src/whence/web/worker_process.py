@@ -36,13 +36,13 @@ class WorkerProcess:
         self.silent = 0
 
     @classmethod
-    async def start(cls, scenes: bytes, version: int = 0) -> WorkerProcess:
+    async def start(cls, scenes: bytes, version: int = 0, gently: bool = False) -> WorkerProcess:
         """A process that has loaded the scenes; an EOFError or OSError if it could not."""
         # It finds the modules that the server finds, and none that only happens to lie in the folder it is started in.
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         environment |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
         pipe = asyncio.subprocess.PIPE
-        command = (sys.executable, "-P", "-m", "whence.web.worker")
+        command = (sys.executable, "-P", "-m", "whence.web.worker", *(["--gently"] if gently else []))
         # In a session of its own: Ctrl-C in the server's terminal is the server's business.
         process = await asyncio.create_subprocess_exec(
             *command, stdin=pipe, stdout=pipe, start_new_session=True, env=environment
