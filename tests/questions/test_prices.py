@@ -104,6 +104,15 @@ def test_prices_that_are_approached_step_by_step_are_reached() -> None:
     assert found.distance == pytest.approx(0.917365, abs=1e-5)
 
 
+@pytest.mark.parametrize(("seed", "status"), [(3577, "none"), (3579, "optimal")])
+def test_a_best_plan_that_comes_ever_nearer_is_passed_in_few_steps(seed: int, status: str) -> None:
+    """Plans on the way to a rival rule out long stretches of prices: these took hundreds of solves, and did not end."""
+    policy, context, _, plan, _ = newsvendor_case(seed, wh.CVaR(0.6))
+    found = policy.prices(context, plan, fixed=["budget"])
+    assert found.status == status
+    assert found.solves < 100
+
+
 @pytest.mark.parametrize("block", seeds(2, 100))
 def test_what_is_cheaper_in_no_time_is_a_plan_that_costs_less(block: int) -> None:
     """It is feasible and costs less, wherever one is found; it is never found for the best plan."""

@@ -99,6 +99,12 @@ class PricedNewsvendor(Priced):
                 break
         return None if here is plan else here
 
+    def toward(self, plan: Any, other: Any, share: float) -> Floats:
+        """Return quantities a share of the way to others."""
+        here = np.asarray(plan, dtype=np.float64)
+        found: Floats = here + share * (np.asarray(other, dtype=np.float64) - here)
+        return found
+
     def limits(self, plan: Any) -> list[Limit]:
         """Return the budget, at what the plan orders in total."""
         total = float(np.sum(plan))

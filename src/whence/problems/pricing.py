@@ -183,6 +183,10 @@ class Priced:
         """Return a plan that costs less in the worst share `tail`, where one is found in no time; otherwise None."""
         return None
 
+    def toward(self, plan: Any, other: Any, share: float) -> Any:
+        """Return the plan a share of the way to another one, where all plans between two are plans; otherwise None."""
+        return None
+
     def limits(self, plan: Any) -> list[Limit]:
         """Budgets and capacities that would touch the plan if they were moved; those that it breaks are needed."""
         return []

@@ -78,6 +78,10 @@ class PricesQuestion:
         """The values of the parameters at changes `x`."""
         return self.priced.values + self.scale * x
 
+    def toward(self, rival: Any, share: float) -> Any:
+        """The plan a share of the way to a rival, where it is a rival itself; otherwise None."""
+        return None if self.rival is not None else self.priced.toward(self.plan, rival, share)
+
     @property
     def scale(self) -> Floats:
         """By how much a parameter changes where it changes by 1."""
@@ -275,6 +279,7 @@ class _Search:
                 asked.tau / (REACH if free.size == 2 else 1.0),
                 lambda values: self._gap((values - asked.priced.values) / asked.scale, quick_gap),
                 asked.priced.lines,
+                asked.toward,
             )
             found = segment.first(self._check_time)
             if found is None:

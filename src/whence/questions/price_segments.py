@@ -27,6 +27,9 @@ SLOW = 0.1
 #: What is ruled out is so by more than this share of the tolerance: otherwise a point that is approached from there
 #: would never be reached.
 INNER = 0.75
+#: Plans on the way to a rival: how much nearer each of them is, and how many there are at most.
+NEARER = 0.125
+MOST_NEAR = 6
 #: Steps of Newton's method on a function of finitely many pieces.
 STEPS = 200
 
@@ -45,6 +48,8 @@ class Segment:
     judge: Callable[[Floats], tuple[float, Any]]
     #: The costs of a rival as lines.
     lines: Callable[[Any], Terms]
+    #: The plan that lies a share of the way from the plan to a rival; None where there are no plans between two.
+    toward: Callable[[Any, float], Any]
     rivals: list[tuple[Floats, Floats]] = field(default_factory=list)
 
     def at(self, t: float) -> Floats:
@@ -65,9 +70,7 @@ class Segment:
             gap, rival = self.judge(self.at(root))
             if gap <= self.tau:
                 return root
-            line = self._line(self.lines(rival))
-            if not any(np.array_equal(line[0], a) and np.array_equal(line[1], b) for a, b in self.rivals):
-                self.rivals.append(line)
+            self._learn(rival, root, gap, mine)
             length = ends[-1] - begins
             if length <= POINT:
                 begins = ends.pop()
@@ -77,6 +80,25 @@ class Segment:
             else:
                 begins = root
         return None
+
+    def _learn(self, rival: Any, t: float, gap: float, mine: tuple[Floats, Floats]) -> None:
+        """Keep a rival that is better at a point, and plans on the way to it that are better there as well.
+
+        The best plan may come ever nearer to the plan without reaching it: plans near the plan rule out the most then.
+        """
+        chosen, share = [rival], NEARER
+        while share * gap > self.tau and len(chosen) < MOST_NEAR:
+            nearer = self.toward(rival, share)
+            if nearer is None:
+                break
+            chosen.append(nearer)
+            share *= NEARER
+        risk = self._risk(mine, t)[0]
+        for one in chosen:
+            line = self._line(self.lines(one))
+            known = any(np.array_equal(line[0], a) and np.array_equal(line[1], b) for a, b in self.rivals)
+            if one is rival or risk - self._risk(line, t)[0] > INNER * self.tau:
+                self.rivals += [] if known else [line]
 
     def _line(self, terms: Terms) -> tuple[Floats, Floats]:
         """Costs at the start, and by how much they change up to the end, by observation."""
