@@ -13,8 +13,9 @@ import pytest
 from tests.blocks import seeds
 
 import whence as wh
+from whence.questions.rule_folds import Crossed
 from whence.questions.rule_tree import Condition, holds_in, round_between
-from whence.questions.rules import Rules, _Crossed
+from whence.questions.rules import Rules
 from whence.questions.worst_case import over_best
 
 CASES = 3
@@ -180,7 +181,7 @@ def test_under_cvar_rows_not_seen_count_by_the_tail_of_their_own_context() -> No
     Y = np.where(bad, rng.uniform(0, 200, 150), rng.uniform(149, 151, 150))[:, None]
     X = pd.DataFrame({"bad": bad})
     policy = wh.Policy(wh.Newsvendor(holding=1, backorder=20), wh.KNNWeights(k=40), wh.CVaR(0.8)).fit(X, Y)
-    crossed = _Crossed.of(policy, 2, 0.02, math.inf, lambda: True)
+    crossed = Crossed.of(policy, 2, 0.02, math.inf, lambda: True)
     one, two = crossed.extra("1"), crossed.extra("2")
     assert one is not None
     assert two is not None

@@ -20,7 +20,8 @@ from whence.errors import InputError, SolverError, WhenceError
 from whence.explain.provenance import in_order
 from whence.problems.base import cost_unit_of
 from whence.problems.pricing import Priced, Terms
-from whence.questions.prices import held, ranges, reader
+from whence.questions.price_arguments import held, ranges
+from whence.questions.prices import reader
 from whence.questions.result import CHANGED, Result, intact_of
 from whence.report.document import Amount, Number
 from whence.report.html import Bar, bars

@@ -21,6 +21,7 @@ from scipy import sparse
 
 from whence.errors import SolverError
 from whence.problems.pricing import REACH, Limit, Moved, Priced, Terms
+from whence.questions.possible_tails import PossibleTails, Row, Rows, straight_row
 from whence.questions.price_segments import Segment
 from whence.risk import Risk, known_tail, tail_flow
 from whence.util import linear_program as highs
@@ -33,6 +34,9 @@ __all__ = ["FoundPrices", "PricesQuestion", "best_gap", "nearest_prices", "quick
 NEAR = 1e-6
 #: Tries to find good prices near those at which a box is bounded.
 TRIES = 4
+#: A box is split where its bound rose by less than this share of the distance so many times in a row.
+SLOW = 0.002
+PATIENCE = 3
 
 
 @dataclass(frozen=True)
@@ -171,14 +175,20 @@ Judge = Callable[[PricesQuestion, Floats, Moved], tuple[float, Any]]
 class _Box:
     low: Floats
     high: Floats
+    #: Points from which planes above the costs of rivals are drawn, besides the one nearest to today's prices.
+    anchors: list[Floats] = field(default_factory=list)
+    #: Planes above the costs of every rival, by its number.
+    planes: dict[int, PossibleTails] = field(default_factory=dict)
 
+    def near(self, x: Floats) -> Floats:
+        """The corner next to `x`, where today's price is one as well."""
+        ends = np.array([self.low, np.clip(0.0, self.low, self.high), self.high])
+        found: Floats = ends[np.abs(ends - x).argmin(axis=0), np.arange(x.size)]
+        return found
 
-@dataclass
-class _Row:
-    """``slope @ x + constant <= tau`` for all prices of a box."""
-
-    slope: Floats
-    constant: float
+    def within(self, reach: Floats) -> _Box:
+        """The part of the box that is not farther away."""
+        return _Box(np.maximum(self.low, -reach), np.minimum(self.high, reach))
 
 
 @dataclass
@@ -234,7 +244,7 @@ class _Search:
         box = _Box(asked.low, asked.high)
         found = self._program(
             box,
-            scale @ sparse.hstack([prices, further], format="csr"),
+            scale @ sparse.hstack([prices, -prices, further], format="csr"),
             scale @ (conditions.row_lower - constant),
             scale @ (conditions.row_upper - constant),
             (conditions.lower, conditions.upper),
@@ -331,30 +341,48 @@ class _Search:
     def _bounded(self, box: _Box) -> Iterator[tuple[float, _Box]]:
         """Settle a box, or split it where its bound is known and does not settle it."""
         asked = self.question
+        with np.errstate(divide="ignore", invalid="ignore"):
+            box = box.within(self.distance / asked.weight) if math.isfinite(self.distance) else box
         rows = self._rows(box)
+        tried, slow, last = False, 0, -1.0
         while True:
             found = self._nearest(box, rows)
             if found is None or found[1] >= self.distance - NEAR:
                 return
             x, distance = found
+            slow = slow + 1 if distance - last < SLOW * min(self.distance, 1e9) else 0
+            last = distance
             gap, rival = self._gap(x)
             if gap <= asked.tau:
                 self.best, self.distance = x, distance
                 return
             self._learn(x, rival)
-            if not asked.priced.straight or self._bends:
+            if not tried and (not asked.priced.straight or self._bends):
                 self._try(x, box)
+                tried = True
                 if distance >= self.distance - NEAR:
                     return
+            anchor = box.near(x)
+            if not any(np.array_equal(anchor, known) for known in box.anchors):
+                box.anchors.append(anchor)
             fresh = self._rows(box)
-            if max(row.slope @ x + row.constant for row in fresh) <= 0.75 * asked.tau:
+            if fresh.gap(x) <= 0.75 * asked.tau or (slow >= PATIENCE and asked.rival is not None):
                 yield from ((distance, part) for part in self._split(box, x))
                 return
             rows = fresh
 
     def _split(self, box: _Box, x: Floats) -> list[_Box]:
+        """Two halves, by the price that keeps the planes above a rival's costs farthest away from these at `x`."""
         width = box.high - box.low
-        j = int((width * self._spread()).argmax())
+        away = np.abs(x - np.array([*box.anchors, np.clip(0.0, box.low, box.high)])).min(axis=0)
+        loose = np.zeros(x.size)
+        for terms in self.lines:
+            tails = box.planes.get(id(terms))
+            if tails is not None:
+                loose = np.maximum(loose, tails.rise + tails.fall)
+        if not loose.any():
+            loose = self._spread()
+        j = int((loose * np.minimum(away + 1e-3 * width, width)).argmax())
         at = float(np.clip(x[j], box.low[j] + 0.2 * width[j], box.high[j] - 0.2 * width[j]))
         lower, upper = _Box(box.low, box.high.copy()), _Box(box.low.copy(), box.high)
         lower.high[j] = upper.low[j] = at
@@ -404,28 +432,23 @@ class _Search:
         found[order] = tail_flow(weights[order], tail) / tail
         return found
 
-    def _line(self, terms: Terms, tail: Floats) -> _Row:
+    def _line(self, terms: Terms, tail: Floats) -> Row:
         """The mean of lines under a distribution, as a function of changes."""
         asked = self.question
         slope = terms.shift if terms.slopes is None else terms.shift + tail @ terms.slopes
         constant = float(tail @ terms.base) + float(slope @ asked.priced.values)
-        return _Row(slope * asked.scale, constant)
+        return straight_row(slope * asked.scale, constant)
 
-    def _rows(self, box: _Box) -> list[_Row]:
-        """Every tail of the plan against lines above every rival, in a box."""
+    def _rows(self, box: _Box) -> Rows:
+        """Every tail of the plan, and lines above every rival, in a box."""
         asked = self.question
         if not self.lines:
-            return []
+            return Rows()
         below = asked.priced.below(asked.plan, *sorted_box(asked.values(box.low), asked.values(box.high)))
         own = [self._line(below, tail) for tail in self.tails]
-        return [
-            _Row(one.slope - over.slope, one.constant - over.constant)
-            for terms in self.lines
-            for over in self._above(terms, box)
-            for one in own
-        ]
+        return Rows(own, [over for terms in self.lines for over in self._above(terms, box)])
 
-    def _above(self, terms: Terms, box: _Box) -> list[_Row]:
+    def _above(self, terms: Terms, box: _Box) -> list[Row]:
         """Planes that are nowhere in a box below the risk of these lines."""
         tail = self._tail
         if tail is None:
@@ -435,13 +458,16 @@ class _Search:
         free = np.flatnonzero(box.high - box.low > 0.0)
         if free.size <= 2:
             return self._planes(terms, box, free)
-        return [self._from_corner(terms, box.low, 1.0), self._from_corner(terms, box.high, -1.0)]
+        tails = box.planes.get(id(terms))
+        if tails is None:
+            tails = box.planes[id(terms)] = PossibleTails(terms, self.question, tail, box.low, box.high, self.distance)
+        return [tails.plane(anchor) for anchor in [np.clip(0.0, box.low, box.high), *box.anchors]]
 
     def _risk(self, terms: Terms, x: Floats) -> float:
         asked = self.question
         return asked.risk.of(terms.costs(asked.values(x)), asked.priced.weights)
 
-    def _planes(self, terms: Terms, box: _Box, free: Any) -> list[_Row]:
+    def _planes(self, terms: Terms, box: _Box, free: Any) -> list[Row]:
         """Planes through corners of a box of at most two sides, above all of its corners: convex costs lie below."""
         corners = []
         for ends in product((False, True), repeat=free.size):
@@ -459,45 +485,42 @@ class _Search:
             if all(plane @ np.append(c[free], 1.0) >= cost - slack for c, cost in zip(corners, costs, strict=True)):
                 slope = np.zeros(box.low.size)
                 slope[free] = plane[:-1]
-                found.append(_Row(slope, float(plane[-1])))
+                found.append(straight_row(slope, float(plane[-1])))
         return found
-
-    def _from_corner(self, terms: Terms, corner: Floats, sign: float) -> _Row:
-        """The risk at a corner, and for every price on its own what a change away from it costs at most."""
-        asked, slopes = self.question, terms.slopes
-        assert slopes is not None
-        weights = asked.priced.weights
-        worst = np.array([sign * asked.risk.of(sign * slopes[:, j], weights) for j in range(slopes.shape[1])])
-        slope = (worst + terms.shift) * asked.scale
-        return _Row(slope, self._risk(terms, corner) - float(slope @ corner))
 
     # ---- linear programs ----------------------------------------------------------------------------------------
 
-    def _nearest(self, box: _Box, rows: list[_Row]) -> tuple[Floats, float] | None:
-        matrix = np.array([row.slope for row in rows]).reshape(len(rows), box.low.size)
-        size = np.maximum(np.abs(matrix).max(axis=1, initial=0.0), 1e-300)
-        flat = size < 1e-200
+    def _nearest(self, box: _Box, rows: Rows) -> tuple[Floats, float] | None:
+        """The nearest changes in a box that keep rows: a number lies above the plan's lines and below the rivals'."""
+        both = [*rows.own, *rows.over]
+        if not both:
+            x = np.clip(0.0, box.low, box.high)
+            return x, float(self.question.weight @ np.abs(x))
+        sign = np.repeat([1.0, -1.0], [len(rows.own), len(rows.over)])
+        slopes = sign[:, None] * np.array([np.concatenate((row.up, row.down)) for row in both])
+        constant = sign * np.array([row.constant for row in both])
+        level = float(np.mean(constant * sign))
+        size = max(float(np.abs(slopes).max(initial=0.0)), 1e-300)
         # Half the tolerance is left for the program's own.
-        target = 0.5 * self.question.tau
-        if any(row.constant > target for row, level in zip(rows, flat, strict=True) if level):
-            return None
-        upper = np.array([target - row.constant for row in rows]) / np.where(flat, 1.0, size)
-        upper[flat] = np.inf
-        scaled = sparse.csr_array(matrix / size[:, None])
-        return self._program(box, scaled, np.full(len(rows), -np.inf), upper, (np.zeros(0), np.zeros(0)))
+        upper = sign * level - constant + np.where(sign < 0.0, 0.5 * self.question.tau, 0.0)
+        matrix = sparse.csr_array(np.hstack([slopes / size, -sign[:, None]]))
+        free = (np.array([-np.inf]), np.array([np.inf]))
+        return self._program(box, matrix, np.full(len(both), -np.inf), upper / size, free)
 
     def _program(
         self, box: _Box, matrix: Any, row_lower: Floats, row_upper: Floats, further: tuple[Floats, Floats]
     ) -> tuple[Floats, float] | None:
-        """The nearest changes in a box that keep rows, and how far they are; None where there are none."""
+        """The nearest changes in a box that keep rows, and how far they are; None where there are none.
+
+        Columns are how far every price rises, how far it falls, and further variables.
+        """
         weight, free = self.question.weight, further[0].size
         size = box.low.size
-        prices, rest = matrix[:, :size], matrix[:, size:]
         program = LinearProgram(
             cost=np.concatenate((weight, weight, np.zeros(free))),
             lower=np.concatenate((np.maximum(box.low, 0.0), np.maximum(-box.high, 0.0), further[0])),
             upper=np.concatenate((np.maximum(box.high, 0.0), np.maximum(-box.low, 0.0), further[1])),
-            rows=sparse.hstack([prices, -prices, rest], format="csr"),
+            rows=sparse.csr_array(matrix),
             row_lower=row_lower,
             row_upper=row_upper,
         )
@@ -529,14 +552,10 @@ class _Search:
             return
         whole = _Box(asked.low, asked.high)
         for _ in range(TRIES):
-            rows = []
             values = asked.values(x)
             own = asked.priced.lines(asked.plan)
-            for terms in self.lines:
-                under = self._line(terms, self._worst(terms.costs(values)))
-                for tail in self.tails:
-                    mine = self._line(own, tail)
-                    rows.append(_Row(mine.slope - under.slope, mine.constant - under.constant))
+            under = [self._line(terms, self._worst(terms.costs(values))) for terms in self.lines]
+            rows = Rows([self._line(own, tail) for tail in self.tails], under)
             found = self._nearest(whole, rows)
             if found is None or found[1] >= self.distance - NEAR:
                 return

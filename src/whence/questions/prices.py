@@ -22,6 +22,7 @@ from whence.problems.base import cost_unit_of
 from whence.problems.plan_sets import PlanSet
 from whence.problems.pricing import Limit, Moved, Parameter, Priced
 from whence.questions.nearest_prices import FoundPrices, PricesQuestion, best_gap, nearest_prices, quick_gap
+from whence.questions.price_arguments import counted, held, named, ranges
 from whence.questions.result import CHANGED, Result, intact_of
 from whence.report.document import Amount, Number, Scalar, scalar
 from whence.report.html import Bar, bars
@@ -31,13 +32,13 @@ from whence.report.result_pages import Chart, Sheet, Table
 from whence.risk import known_tail
 from whence.util.aliases import Floats, Kind
 from whence.util.frames import TableKind, in_kind, kind_of
-from whence.util.json import finite, to_plain
-from whence.util.text import listed, nearest
+from whence.util.json import to_plain
+from whence.util.text import listed
 
 if TYPE_CHECKING:
     from whence.policy import Policy
 
-__all__ = ["PriceChange", "Prices", "ask_prices", "held", "ranges", "reader"]
+__all__ = ["PriceChange", "Prices", "ask_prices", "reader"]
 
 PricesStatus = Literal["optimal", "already", "none", "time_limit"]
 #: Changes that a sentence names; a table has all of them.
@@ -406,10 +407,10 @@ class _Asking:
         if relative:
             limits = [one for one in limits if one.needed]
         stays = held(asked["fixed"], priced, limits)
-        barred = tuple(one for one in limits if one.needed and _named(one, stays))
-        limits = [one for one in limits if not _named(one, stays)]
+        barred = tuple(one for one in limits if one.needed and named(one, stays))
+        limits = [one for one in limits if not named(one, stays)]
         low, high = ranges(priced, asked["bounds"], stays)
-        given = _counts(asked["weights"], priced)
+        given = counted(asked["weights"], priced)
         costs = priced.costs(plan, priced.values)
         question = PricesQuestion(
             priced,
@@ -552,88 +553,3 @@ class _Asking:
 def _said(one: Parameter, value: float, unit: str) -> str:
     before, after = (with_unit(plain(number, 4), unit if one.money else "") for number in (one.value, value))
     return f"{one.words} {one.verb} {after}, not {before}"
-
-
-def _named(one: Parameter | Limit, names: Collection[str]) -> bool:
-    return one.name in names or one.group in names
-
-
-def _known(priced: Priced, limits: Collection[Limit]) -> list[str]:
-    every: list[Parameter | Limit] = [*priced.parameters, *limits]
-    found = dict.fromkeys(name for one in every for name in (one.group, one.name))
-    return [*found, *(name for name in ("budget", "limit") if name not in found)]
-
-
-def held(fixed: Any, priced: Priced, limits: Collection[Limit] = ()) -> set[str]:
-    """The names of parameters, and of kinds of them, that stay."""
-    if isinstance(fixed, str) or not isinstance(fixed, Collection):
-        raise InputTypeError(
-            f"'fixed' must be a list of names of parameters. Got {fixed!r} instead.", parameter="fixed"
-        )
-    names = _known(priced, limits)
-    for name in fixed:
-        _check_name("fixed", name, names)
-    return set(fixed)
-
-
-def _check_name(argument: str, name: Any, names: Collection[str]) -> None:
-    if name not in names:
-        some = ", ".join(map(repr, list(names)[:6])) + (", ..." if len(names) > 6 else "")
-        raise InputError(
-            f"{argument!r} must name parameters among {some}. Got {name!r} instead.{nearest(str(name), names)}",
-            parameter=argument,
-        )
-
-
-def ranges(priced: Priced, bounds: Any, stays: Collection[str]) -> tuple[Floats, Floats]:
-    """How far each parameter may change either way, in changes that count 1; 0 where it stays."""
-    if bounds is not None and not isinstance(bounds, Mapping):
-        raise InputTypeError(
-            f"'bounds' must be a mapping from parameters to (low, high). Got {bounds!r}.", parameter="bounds"
-        )
-    names = _known(priced, ())
-    for name in bounds or {}:
-        _check_name("bounds", name, names)
-    low, high = np.zeros(len(priced.parameters)), np.zeros(len(priced.parameters))
-    for j, one in enumerate(priced.parameters):
-        if _named(one, stays):
-            continue
-        given = (bounds or {}).get(one.name, (bounds or {}).get(one.group))
-        first, last = (one.low, one.high) if given is None else _pair(one.name, given)
-        # Today's price always stays allowed.
-        low[j] = (min(first, one.value) - one.value) / one.scale
-        high[j] = (max(last, one.value) - one.value) / one.scale
-    return low, high
-
-
-def _pair(name: str, given: Any) -> tuple[float, float]:
-    try:
-        first, last = given
-        low, high = finite(first), finite(last)
-    except (TypeError, ValueError):
-        low = high = None
-    if low is None or high is None or low > high:
-        raise InputError(
-            f"'bounds' of {name!r} must be a pair (low, high) of numbers. Got {given!r}.", parameter="bounds"
-        )
-    return low, high
-
-
-def _counts(weights: Any, priced: Priced) -> dict[str, float]:
-    if weights is None:
-        return {}
-    if not isinstance(weights, Mapping):
-        raise InputTypeError(
-            f"'weights' must be a mapping from parameters to what a change counts. Got {weights!r}.",
-            parameter="weights",
-        )
-    names, found = _known(priced, ()), {}
-    for name, given in weights.items():
-        _check_name("weights", name, names)
-        number = finite(given)
-        if number is None or number < 0.0:
-            raise InputError(
-                f"'weights' of {name!r} must be a number >= 0. Got {given!r} instead.", parameter="weights"
-            )
-        found[str(name)] = number
-    return found

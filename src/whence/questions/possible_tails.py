@@ -1,0 +1,118 @@
+"""Planes above the risk of a plan in a box of prices, by the tails that are possible in it.
+
+The risk is the largest mean under a tail. In a box of prices many observations are in the tail, or out of it, at all
+prices: the fewer are left, the nearer a plane comes. A plane is drawn from an anchor: away from it, every price by
+itself adds at most what it adds under the tail that suits it best.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from whence.problems.pricing import Terms
+from whence.risk import tail_flow
+from whence.util.aliases import Floats
+
+__all__ = ["PossibleTails", "Row", "Rows", "straight_row"]
+
+
+@dataclass
+class Row:
+    """``up @ rises + down @ falls + constant``, as a function of changes."""
+
+    up: Floats
+    down: Floats
+    constant: float
+
+    def at(self, x: Floats) -> float:
+        """The value at changes `x`."""
+        return float(self.up @ np.maximum(x, 0.0) + self.down @ np.maximum(-x, 0.0)) + self.constant
+
+
+@dataclass
+class Rows:
+    """Lines below the risk of the plan, and lines above that of rivals: each of the former is at most the latter."""
+
+    own: list[Row] = field(default_factory=list)
+    over: list[Row] = field(default_factory=list)
+
+    def gap(self, x: Floats) -> float:
+        """By how much they are broken at `x`."""
+        return max(row.at(x) for row in self.own) - min(row.at(x) for row in self.over)
+
+
+def straight_row(slope: Floats, constant: float) -> Row:
+    """A line along which falls count as rises do, the other way."""
+    return Row(slope, -slope, constant)
+
+
+@dataclass
+class PossibleTails:
+    """The tails of a plan's costs at prices between `low` and `high`, less than `reach` away from today's."""
+
+    terms: Terms
+    question: Any
+    tail: float
+    low: Floats
+    high: Floats
+    reach: float
+
+    def __post_init__(self) -> None:
+        asked, terms = self.question, self.terms
+        assert terms.slopes is not None
+        self.slopes: Floats = terms.slopes * asked.scale
+        self.today: Floats = terms.costs(asked.priced.values)
+        self.shift: Floats = terms.shift * asked.scale
+        slopes = self.slopes
+        middle, half = 0.5 * (self.low + self.high), 0.5 * (self.high - self.low)
+        centre, spread = self.today + slopes @ middle, np.abs(slopes) @ half
+        least, most = centre - spread, centre + spread
+        if np.isfinite(self.reach) and (asked.weight > 0.0).all():
+            far = self.reach / asked.weight
+            rises = np.maximum(slopes * np.minimum(far, self.high), slopes * np.maximum(-far, self.low)).max(axis=1)
+            falls = np.minimum(slopes * np.minimum(far, self.high), slopes * np.maximum(-far, self.low)).min(axis=1)
+            least = np.maximum(least, self.today + np.minimum(falls, 0.0))
+            most = np.minimum(most, self.today + np.maximum(rises, 0.0))
+        weights, tail = asked.priced.weights, self.tail
+        # In for certain: all that may cost as much fit into the tail. Out: those that cost more fill it.
+        order, upto = _mass_from(most, weights)
+        inside = upto[np.searchsorted(-most[order], -least, side="right") - 1] <= tail
+        order, upto = _mass_from(least, weights)
+        above = np.searchsorted(-least[order], -most, side="left")
+        outside = np.where(above > 0, upto[np.maximum(above - 1, 0)], 0.0) >= tail
+        self.sure: Floats = np.where(inside, weights, 0.0)
+        self.open = np.flatnonzero(~inside & ~outside)
+        self.left = tail - float(self.sure.sum())
+        part = slopes[self.open]
+        self.rise = self._most(slopes.T, part.T)
+        self.fall = self._most(-slopes.T, -part.T)
+
+    def _most(self, every: Floats, part: Floats) -> Floats:
+        """The largest mean of rows of costs under a tail that is possible."""
+        found: Floats = every @ self.sure
+        if self.open.size and self.left > 0.0:
+            order = np.argsort(-part, axis=1)
+            flow = tail_flow(self.question.priced.weights[self.open][order], self.left)
+            found = found + (flow * np.take_along_axis(part, order, axis=1)).sum(axis=1)
+        return found / self.tail
+
+    def plane(self, anchor: Floats) -> Row:
+        """What the risk is at most: by how far prices rise, by how far they fall, and a constant."""
+        costs = self.today + self.slopes @ anchor
+        here = float(self._most(costs[None, :], costs[None, self.open])[0])
+        ups, downs = self.rise.copy(), self.fall.copy()
+        at_low = (anchor <= self.low) & (self.low != 0.0)
+        at_high = (anchor >= self.high) & (self.high != 0.0) & ~at_low
+        downs[at_low], ups[at_high] = -ups[at_low], -downs[at_high]
+        # From 0, rises and falls count apart; from an end, along one line.
+        constant = here - float(ups @ np.maximum(anchor, 0.0) + downs @ np.maximum(-anchor, 0.0))
+        return Row(ups + self.shift, downs - self.shift, constant)
+
+
+def _mass_from(costs: Floats, weights: Floats) -> tuple[Any, Floats]:
+    """The order of costs from the largest one, and the weight up to each."""
+    order = np.argsort(-costs, kind="stable")
+    return order, np.cumsum(weights[order])
