@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -122,7 +123,7 @@ class Limits:
     @property
     def memory(self) -> int:
         """Bytes that the search may take."""
-        return usual_memory_limit() if self.memory_limit is None else int(self.memory_limit)
+        return usual_memory_limit() if self.memory_limit is None else int(min(self.memory_limit, sys.maxsize))
 
     @property
     def note(self) -> str:

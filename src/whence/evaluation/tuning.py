@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import KFold
 
-from whence.checks import POSITIVE, one_of
+from whence.checks import FLAG, POSITIVE, one_of
 from whence.errors import InputTypeError
 from whence.evaluation.baselines import AVERAGE, FORESIGHT, PER_CATEGORY, folds_of
 from whence.evaluation.evaluating import evaluate, offered
@@ -188,7 +188,8 @@ def tune(
     X, Y = as_pandas(X), as_pandas(Y)
     one_of("forest", "knn", None).check("only", only)
     POSITIVE.or_none().check("time_limit", time_limit)
-    weights = candidates(policy, len(X), np.shape(X)[1], only)
+    FLAG.check("simplest", simplest)
+    weights = candidates(policy, *as_table(X, "X").shape, only)
     tried_policies = {AS_IT_IS: policy, **{name: _with(policy, found) for name, found in weights.items()}}
     limit = None if time_limit is None else 0.8 * time_limit
     same = partial(evaluate, X=X, Y=Y, against=[], most_rows=most_rows, n_jobs=n_jobs, sample_weight=sample_weight)

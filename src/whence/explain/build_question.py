@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from msgspec import structs
 
+from whence.checks import listed, refused
 from whence.claims.plans import PlanBeats, PlanIsBest
 from whence.claims.sets import APART, Others, Plans, about_set, rivals_there, worst_rival
 from whence.errors import InputError, SolverError, WhenceError
@@ -135,10 +136,13 @@ def known_points(policy: Policy, known: Any) -> tuple[Floats, ...]:
     known = as_pandas(known)
     if isinstance(known, pd.DataFrame):
         given: list[Any] = [row for _, row in known.iterrows()]
-    elif isinstance(known, pd.Series | Mapping) or np.ndim(known[0]) == 0:
+    elif isinstance(known, pd.Series | Mapping):
         given = [known]
     else:
-        given = list(known)
+        values = listed(known)
+        if not values:
+            raise refused("known", "a context, or several of them", known)
+        given = [known] if np.ndim(values[0]) == 0 and not isinstance(values[0], Mapping) else list(values)
     try:
         return tuple(policy.schema_.encode_row(policy.schema_.row(one)) for one in given)
     except WhenceError as error:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from whence.checks import one_of
 from whence.errors import InputError, InputTypeError, WhenceError, parameter_error
 from whence.util.frames import exact
 from whence.util.json import finite
@@ -49,6 +50,10 @@ def fraction_of(step: Any) -> Fraction | None:
     return found if fits else None
 
 
+_CHANGE = one_of("free", "fixed", "increase", "decrease")
+_SCALE = one_of("range", "iqr")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Feature:
     """What every kind of feature has: whether it may change, and its weight in the distance."""
@@ -57,8 +62,8 @@ class Feature:
     weight: float = 1.0
 
     def __post_init__(self) -> None:
-        if self.change not in ("free", "fixed", "increase", "decrease"):
-            raise self._wrong("change", "be 'free', 'fixed', 'increase' or 'decrease'")
+        if not _CHANGE.fits(self.change):
+            raise self._wrong("change", f"be {_CHANGE.wanted}")
         if (finite(self.weight) or 0.0) <= 0.0:
             raise self._wrong("weight", "be a positive number")
 
@@ -75,7 +80,7 @@ class NumberFeature(Feature):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.scale not in ("range", "iqr") and not (finite(self.scale) or 0.0) > 0.0:
+        if not _SCALE.fits(self.scale) and not (finite(self.scale) or 0.0) > 0.0:
             raise self._wrong("scale", "be 'range', 'iqr' or a positive number")
         if self.least_change is not None and not (finite(self.least_change) or 0.0) > 0.0:
             raise self._wrong("least_change", "be a positive number or None")
