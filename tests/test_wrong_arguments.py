@@ -34,11 +34,16 @@ WRONG: dict[str, Any] = {
     "bytes": b"x",
     "triple": (1, 2, 3),
     "frame": pd.DataFrame({"a": [1.0, 2.0]}),
+    "empty frame": pd.DataFrame(),
+    "empty series": pd.Series(dtype=float),
+    "series": pd.Series([1.0, 2.0]),
+    "set": {1},
 }
 TODAY = {"a": 0.2, "b": 0.5, "c": "x"}
 EXPLAIN = ("context", "instead", "kind", "within", "margin", "confidence", "holds", "refits", "plausible", "decision",
            "max_changes", "fixed", "bounds", "fill", "relations", "engine", "time_limit", "node_limit", "tolerance",
-           "separation", "threads", "on_progress", "on_nearest", "rule")  # fmt: skip
+           "separation", "threads", "on_progress", "on_nearest", "rule", "memory_limit", "least_gain",
+           "world", "known")  # fmt: skip
 ENSEMBLE = ("context", "at_least", "at_most", "between", "fixed", "bounds", "fill", "relations", "plausible",
             "max_changes", "time_limit", "node_limit", "tolerance", "threads", "on_progress")  # fmt: skip
 
@@ -101,7 +106,7 @@ def test_other_questions(policies: dict[str, wh.Policy], question: str, name: st
     assert list(sentences(getattr(policies["neighbours"], question), name, **asked))
 
 
-@pytest.mark.parametrize("name", [*EXPLAIN[2:], "n_jobs", "plan_per_row", "batch_size", "contexts", "instead"])
+@pytest.mark.parametrize("name", [*EXPLAIN[2:-1], "n_jobs", "plan_per_row", "batch_size", "contexts", "instead"])
 def test_batches(policies: dict[str, wh.Policy], name: str) -> None:
     asked = {"contexts": [TODAY], "instead": [15.0], "time_limit": 5.0}
     assert list(sentences(policies["neighbours"].explain_many, name, **asked))
@@ -173,6 +178,39 @@ def test_evaluate(history: tuple[pd.DataFrame, pd.DataFrame], name: str) -> None
     policy = wh.Policy(wh.Newsvendor(1, 3), wh.KNNWeights(k=4))
     asked = {"policies": policy, "X": history[0], "Y": history[1], "cv": 2, "against": []}
     assert list(sentences(wh.evaluate, name, **asked))
+
+
+@pytest.mark.parametrize("name", ["X", "Y", "only", "simplest", "most_rows", "time_limit", "on_progress"])
+def test_tune(history: tuple[pd.DataFrame, pd.DataFrame], name: str) -> None:
+    policy = wh.Policy(wh.Newsvendor(1, 3), wh.KNNWeights(k=4))
+    asked = {"policy": policy, "X": history[0], "Y": history[1], "only": "knn", "time_limit": 0.01}
+    assert list(sentences(wh.tune, name, **asked))
+
+
+@pytest.mark.parametrize("name", ["context", "instead", "kind", "fixed", "bounds", "weights", "common", "time_limit"])
+def test_prices(policies: dict[str, wh.Policy], name: str) -> None:
+    asked = {"context": TODAY, "instead": [15.0], "time_limit": 5.0}
+    assert len(list(sentences(policies["forest"].prices, name, **asked))) >= 5
+
+
+@pytest.mark.parametrize("name", ["contexts", "plans", "fixed", "bounds", "common", "time_limit"])
+def test_implied(policies: dict[str, wh.Policy], name: str) -> None:
+    asked = {"contexts": [TODAY, TODAY], "plans": [[15.0], [20.0]], "time_limit": 5.0}
+    assert len(list(sentences(policies["forest"].implied, name, **asked))) >= 5
+
+
+@pytest.mark.parametrize("name", ["up_to", "min_share", "time_limit", "on_progress"])
+def test_rules(policies: dict[str, wh.Policy], name: str) -> None:
+    assert len(list(sentences(policies["forest"].rules, name, time_limit=0.05))) >= 5
+
+
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [(wh.Continuous, "change"), (wh.Continuous, "scale"), (wh.Continuous, "weight"), (wh.Date, "parts"),
+     (wh.Date, "column"), (wh.Categorical, "change")],
+)  # fmt: skip
+def test_features(make: Any, name: str) -> None:
+    assert len(list(sentences(make, name))) >= 10
 
 
 @pytest.mark.parametrize("name", ["refits", "kind", "within"])

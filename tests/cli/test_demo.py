@@ -62,6 +62,33 @@ def test_ctrl_c_while_it_runs(tmp_path: Path) -> None:
     assert "Traceback" not in said
 
 
+def test_ctrl_c_while_python_tidies_up() -> None:
+    """An interrupt that comes where errors are told and forgotten, such as in a destructor, ends the command too."""
+    source = """
+import signal, time
+from whence.cli import main, root
+
+
+class Freed:
+    def __del__(self):
+        signal.raise_signal(signal.SIGINT)
+
+
+def app():
+    Freed()
+    time.sleep(50)
+    print("never said")
+
+
+root.app = app
+main()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", source], capture_output=True, text=True, timeout=60, preexec_fn=usual_signals
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "whence: stopped.\n")
+
+
 @pytest.mark.parametrize("after", [0.0, 0.3, 0.8])
 def test_ctrl_c_while_it_imports(after: float, tmp_path: Path) -> None:
     """An interrupt in the seconds in which the command still imports ends it like any other."""

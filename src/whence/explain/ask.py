@@ -220,7 +220,7 @@ class SearchRequest:
         for name in ("fixed", "fill"):
             object.__setattr__(self, name, names_in(name, getattr(self, name)))
         if type(self.relations) is not tuple or self.relations:
-            relation_texts(self.relations)
+            object.__setattr__(self, "relations", relation_texts(self.relations))
 
     @property
     def relates(self) -> bool:

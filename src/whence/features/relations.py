@@ -166,7 +166,7 @@ def observed(by: str | Sequence[str], of: str) -> Observed:
 def relation_texts(relations: Any) -> tuple[str, ...]:
     """Return relations as texts; whatever is none is refused."""
     found = (relations,) if isinstance(relations, str | Observed) else listed(relations)
-    if found is None or isinstance(relations, Mapping):
+    if found is None or isinstance(relations, Mapping | pd.DataFrame):
         raise _refused(relations)
     for one in found:
         if not isinstance(one, str | Observed):

@@ -14,8 +14,9 @@ import pandas as pd
 from msgspec import Struct
 from scipy import sparse
 
+from whence import checks
 from whence.certificate.verify import Verification
-from whence.checks import FLAG, POSITIVE
+from whence.checks import FLAG, POSITIVE, refused
 from whence.errors import InputError, SolverError, WhenceError
 from whence.explain.provenance import in_order
 from whence.problems.base import cost_unit_of
@@ -342,19 +343,28 @@ def ask_implied(
 
 
 def _rows(contexts: Any) -> list[Any]:
-    table = as_pandas(contexts)
-    rows = [table.iloc[i] for i in range(len(table))] if isinstance(table, pd.DataFrame) else list(table)
+    rows = _each(contexts)
     if not rows:
-        raise InputError("'contexts' must hold at least one context. Got none.", parameter="contexts")
+        raise refused("contexts", "a table with a row per context, or a list of them", contexts)
     return rows
 
 
 def _plans(plans: Any, wanted: int) -> list[Any]:
-    table = as_pandas(plans)
-    found = [table.iloc[i] for i in range(len(table))] if isinstance(table, pd.DataFrame) else list(table)
+    found = _each(plans)
+    if found is None:
+        raise refused("plans", "a list with one plan per context", plans)
     if len(found) != wanted:
         raise InputError(f"'plans' must hold one plan per context ({wanted}). Got {len(found)}.", parameter="plans")
     return found
+
+
+def _each(given: Any) -> list[Any] | None:
+    """Return the rows of a table, or what a list holds; None of what is neither."""
+    table = as_pandas(given)
+    if isinstance(table, pd.DataFrame):
+        return [table.iloc[i] for i in range(len(table))]
+    found = None if isinstance(table, Mapping) else checks.listed(table)
+    return None if found is None else list(found)
 
 
 def _prices(first: Priced, cases: Sequence[tuple[Priced, Any]], x: Floats, drawn: Floats) -> list[ImpliedPrice]:

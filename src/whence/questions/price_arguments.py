@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from whence.checks import listed, refused
 from whence.errors import InputError, InputTypeError
 from whence.problems.pricing import Limit, Parameter, Priced
 from whence.util.aliases import Floats
@@ -29,18 +30,17 @@ def _known(priced: Priced, limits: Collection[Limit]) -> list[str]:
 
 def held(fixed: Any, priced: Priced, limits: Collection[Limit] = ()) -> set[str]:
     """The names of parameters, and of kinds of them, that stay."""
-    if isinstance(fixed, str) or not isinstance(fixed, Collection):
-        raise InputTypeError(
-            f"'fixed' must be a list of names of parameters. Got {fixed!r} instead.", parameter="fixed"
-        )
+    given = listed(fixed)
+    if given is None:
+        raise refused("fixed", "a list of names of parameters", fixed, InputTypeError)
     names = _known(priced, limits)
-    for name in fixed:
+    for name in given:
         _check_name("fixed", name, names)
-    return set(fixed)
+    return set(given)
 
 
 def _check_name(argument: str, name: Any, names: Collection[str]) -> None:
-    if name not in names:
+    if not isinstance(name, str) or name not in names:
         some = ", ".join(map(repr, list(names)[:6])) + (", ..." if len(names) > 6 else "")
         raise InputError(
             f"{argument!r} must name parameters among {some}. Got {name!r} instead.{nearest(str(name), names)}",
