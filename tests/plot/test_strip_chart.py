@@ -58,3 +58,18 @@ def test_it_draws_where_it_is_told_to(policy: wh.Policy) -> None:
         wh.plot.strips(policy, policy.X_.iloc[0], np.full(4, 1e6))
     with pytest.raises(InputTypeError, match="'policy' must be a Policy"):
         wh.plot.strips("policy", policy.X_.iloc[0])  # type: ignore[arg-type]
+
+
+def test_every_line_is_in_the_legend(policy: wh.Policy) -> None:
+    """The dashed line has an entry where it is drawn, and none where it is not."""
+    said = "your plan is cheaper than the decision"
+    seen = set()
+    for row in range(6):
+        today, plan = policy.X_.iloc[row], policy.decide(policy.X_.iloc[row + 1])
+        ax = wh.plot.strips(policy, today, plan)
+        dashed = any(line.get_linestyle() == "--" for line in ax.lines)
+        assert (said in [text.get_text() for text in ax.get_legend().get_texts()]) is dashed
+        seen.add(dashed)
+        plt.close("all")
+    seen.add(any(line.get_linestyle() == "--" for line in wh.plot.strips(policy, policy.X_.iloc[0]).lines))
+    assert seen == {True, False}

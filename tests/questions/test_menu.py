@@ -150,6 +150,7 @@ def test_shown(many: wh.Policy, menu: wh.Menu, tmp_path: Path) -> None:
         assert str(found) == document["text"]
     assert "Proved: no other set of up to 2 features would do" in str(menu)
     assert "proved nearest" in str(front)
+    assert menu.page().count("The two plans.") == 1
 
 
 def test_limits(many: wh.Policy) -> None:
@@ -200,3 +201,12 @@ def test_a_front_within_a_gap_may_rise_but_not_by_proof(many: wh.Policy) -> None
     assert not [fault for fault in rising._faults() if "farther" in fault]
     proved = replace(rising, answers=(near, structs.replace(near, distance=2.01, bound=2.01)))
     assert [fault for fault in proved._faults() if "farther" in fault]
+
+
+def test_plans_of_a_set_in_the_report(many: wh.Policy) -> None:
+    """Where any plan counts, the report tells the decision, and of every answer the plan that takes over."""
+    found = many.menu(LOW, up_to=1)
+    page = found.page()
+    assert found[0].report.plans.decision_text in page
+    assert "takes over" in page
+    assert all(why.report.plans.alternative_text in page for why in found)

@@ -28,6 +28,8 @@ LOOKS: dict[str, dict[str, Any]] = {
     "alternative": {"facecolor": f"{ALTERNATIVE}66", "hatch": "///", "label": "your plan is best"},
     "another": {"facecolor": f"{THEN}55", "label": "another plan is best"},
 }
+#: The line where another plan is best, and your plan is cheaper than the decision.
+AHEAD: dict[str, Any] = {"color": ALTERNATIVE, "linestyle": "--", "linewidth": 1.4}
 #: Height of a strip, of 1 for each feature; other plans' are lower.
 HEIGHT = {"decision": 0.5, "alternative": 0.5, "another": 0.3}
 #: How far apart numbers below a strip must be, as a share of it.
@@ -88,7 +90,7 @@ def strips(
     ax.set_xticks([])
     quiet(ax, left=False)
     ax.spines["bottom"].set_visible(False)
-    titled(ax, "Which plan is best along each feature", pad=26)
+    titled(ax, "Which plan is best along each feature", pad=44)
     _legend(ax, drawn)
     return ax
 
@@ -104,7 +106,7 @@ def _draw(ax: Axes, policy: Policy, strip: Strip, place: int, row: pd.Series) ->
         box = (left + gap, place - tall / 2), right - left - 2 * gap, tall
         ax.add_patch(Rectangle(*box, linewidth=0.8, edgecolor="white", **LOOKS[one.verdict]))
         if one.verdict == "another" and one.ahead == "alternative":
-            ax.plot([left, right], [place + 0.21] * 2, color=ALTERNATIVE, linestyle="--", linewidth=1.4)
+            ax.plot([left, right], [place + 0.21] * 2, **AHEAD)
         if not strip.ordered:
             text = value(one.begin, policy.schema_.kinds()[strip.feature])
             ax.text(
@@ -132,10 +134,19 @@ def _legend(ax: Axes, drawn: Sequence[Strip]) -> None:
 
     seen = {one.verdict for strip in drawn for one in strip.stretches}
     handles: list[Any] = [Patch(**look) for name, look in LOOKS.items() if name in seen]
+    ahead = any(one.verdict == "another" and one.ahead == "alternative" for strip in drawn for one in strip.stretches)
+    if ahead:
+        handles.append(Line2D([], [], **AHEAD, label="your plan is cheaper than the decision"))
     handles.append(
         Line2D([], [], marker="o", markerfacecolor="white", markeredgecolor=INK, linestyle="", label="as it is")
     )
-    look = {"ncols": 4, "frameon": False, "fontsize": "small", "labelcolor": SOFT, "columnspacing": 1.2}
+    look = {
+        "ncols": 2 if ahead else 4,
+        "frameon": False,
+        "fontsize": "small",
+        "labelcolor": SOFT,
+        "columnspacing": 1.2,
+    }
     ax.legend(handles=handles, loc="lower left", bbox_to_anchor=(0.0, 1.0), borderaxespad=0.2, **look)
     if not all(strip.exact for strip in drawn):
         ax.set_xlabel(

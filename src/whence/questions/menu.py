@@ -20,7 +20,7 @@ from whence.questions.result import ENDED, Answers, Asker, intact_of, read_expla
 from whence.report.html import Bar, bars
 from whence.report.numbers import duration, plain
 from whence.report.reading import document_from
-from whence.report.result_pages import Chart, FrontDocument, MenuDocument, Sheet, Table
+from whence.report.result_pages import Chart, FrontDocument, MenuDocument, Sheet, Table, both_plans
 from whence.report.words import above_best, changes_in_words
 from whence.util.frames import TableKind, in_kind, kind_of
 from whence.util.json import to_plain
@@ -246,6 +246,9 @@ class Menu(Answers):
             for why in self.answers
         ]
         head = ["what changes", "distance", "status", "the policy's own plan there"]
+        if any(why.report.among for why in self.answers):
+            head.append("takes over")
+            rows = [[*row, why.report.plans.alternative_text] for row, why in zip(rows, self.answers, strict=True)]
         certificate = [
             ("sets of features asked for", f"up to {self.up_to}"),
             ("complete up to", f"{self.complete_up_to}"),
@@ -253,6 +256,9 @@ class Menu(Answers):
             ("time", duration(self.seconds)),
         ]
         tables = [Table("Every way that would do", head, rows, {1})] if rows else []
+        if self.answers:
+            drawn_plans, told_plans = both_plans(self.answers[0].report)
+            charts, tables = [*charts, *drawn_plans], [*tables, *told_plans]
         return Sheet("What else would do?", self.text, charts, tables, certificate)
 
 

@@ -45,6 +45,7 @@ __all__ = [
     "fragment_of",
     "page",
     "page_of",
+    "plan_charts",
     "range_bar",
     "rendered",
     "route_map",
@@ -480,6 +481,14 @@ def _costs(report: Report, shown: Shown) -> Markup:
         if cost is not None and text
     ]
     return bars(groups, f"{report.risk_words} of both plans.")
+
+
+def plan_charts(report: Report) -> list[Markup]:
+    """Return both plans as drawings: a map of their routes, or bars of their quantities; none of other plans."""
+    if report.plans.map is not None:
+        assert report.shown is not None
+        return [route_map(report.plans.map, report.shown.routes)]
+    return _quantities(report.plans)[0] if report.plans.form == "quantities" else []
 
 
 def _quantities(plans: Plans) -> tuple[list[Markup], int]:

@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 from markupsafe import Markup
 from msgspec import Meta, Struct, field
 
-from whence.report.document import Amount, Count, Number, Scalar
-from whence.report.html import fragment_of, page_of
+from whence.report.document import Amount, Count, Number, Report, Scalar
+from whence.report.html import fragment_of, page_of, plan_charts
 from whence.util.files import write_text
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "ReasonsDocument",
     "Sheet",
     "Table",
+    "both_plans",
     "sheet_fragment",
     "sheet_page",
     "write_sheet",
@@ -44,6 +45,23 @@ class Table(NamedTuple):
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
     numbers: Collection[int] = ()
+
+
+def both_plans(report: Report) -> tuple[list[Chart], list[Table]]:
+    """Return the decision and the plan that it is compared with: drawn where they can be, else in words.
+
+    Where any plan of a set counts, each answer has one of its own: only the decision is told.
+    """
+    said = [["decision", report.plans.decision_text]]
+    if report.among:
+        return [], [Table("The plan", ["", ""], said)]
+    drawn = plan_charts(report)
+    if not drawn:
+        return [], [Table("The two plans", ["", ""], [*said, ["your plan", report.plans.alternative_text]])]
+    look = (
+        "Broad line: the decision. Dashed: your plan." if report.plans.map else "Filled: the decision. Dashed: yours."
+    )
+    return [Chart(one, f"The two plans. {look}" if one is drawn[-1] else "") for one in drawn], []
 
 
 @dataclass(frozen=True)
