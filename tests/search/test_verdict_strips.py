@@ -157,3 +157,12 @@ def test_unknown_features_are_refused() -> None:
     policy = wh.Policy(wh.Newsvendor([1, 1], [3, 2]), wh.KNNWeights(k=3)).fit(X, Y)
     with pytest.raises(InputError, match=r"'features' must be among 'warm', .* Got 'wet' instead"):
         strips(policy, policy.schema_.row(X.iloc[0]), features=["wet"])
+
+
+def test_weekdays_come_in_their_order() -> None:
+    """Names of weekdays lie side by side as in the calendar, whichever the history has first."""
+    X, Y = history(1)
+    policy = wh.Policy(wh.Newsvendor([1, 2], [3, 2]), wh.ForestWeights(4, random_state=0)).fit(X, Y)
+    assert list(policy.schema_.levels("day")) != ["Mon", "Tue", "Sun"]
+    (strip,) = [one for one in strips(policy, X.iloc[0]) if one.feature == "day"]
+    assert [one.begin for one in strip.stretches] == ["Mon", "Tue", "Sun"]

@@ -31,6 +31,7 @@ __all__ = [
     "DateColumn",
     "DateRange",
     "as_day",
+    "as_in_calendar",
     "day_in_words",
     "fitted_date",
     "has_time_of_day",
@@ -43,6 +44,25 @@ MONTHS = (
     "July", "August", "September", "October", "November", "December",
 )  # fmt: skip
 QUARTERS = ("first quarter", "second quarter", "third quarter", "fourth quarter")
+
+
+def as_in_calendar(levels: Iterable[Any]) -> list[Any]:
+    """Return names of weekdays or of months in the order of the calendar, other levels as they are.
+
+    Examples
+    --------
+    >>> as_in_calendar(["Wed", "Mon", "Sun"]), as_in_calendar(["rain", "clear"])
+    (['Mon', 'Wed', 'Sun'], ['rain', 'clear'])
+    """
+    found = list(levels)
+    said = [str(level).strip().lower().rstrip(".") for level in found]
+    for names in (WEEKDAYS, MONTHS):
+        places = {form: place for place, name in enumerate(names) for form in (name.lower(), name[:3].lower())}
+        if said and all(one in places for one in said):
+            return [found[i] for i in sorted(range(len(said)), key=lambda i: places[said[i]])]
+    return found
+
+
 #: What of a date a model can see.
 PARTS = ("weekday", "month", "day of year", "holiday", "year", "quarter", "week", "day")
 

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from whence.errors import InputError
 from whence.features import Binary, Categorical, Date
+from whence.features.dates import as_in_calendar
 from whence.util.aliases import Floats
 from whence.weights.trees import TreeWeights
 
@@ -219,7 +220,7 @@ def _cells(policy: Policy, row: pd.Series, name: str) -> _Cells:
     if isinstance(feature, Date):
         return _Cells(name, _days(row[feature.column or name]), None, True, True)
     if schema.kinds()[name] == "categorical":
-        return _Cells(name, schema.categories(name) or levels, None, True, False)
+        return _Cells(name, as_in_calendar(schema.categories(name) or levels), None, True, False)
     if isinstance(feature, Binary):
         return _Cells(name, [0, 1], None, True, False)
     now = float(row[name])

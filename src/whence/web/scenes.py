@@ -19,7 +19,7 @@ from whence.examples.example import Example
 from whence.explain.reliable import why_not_judged
 from whence.explain.robust import HOLDS
 from whence.features import Binary, Categorical, Continuous, Cyclic, Date, Discrete, Schema
-from whence.features.dates import as_day
+from whence.features.dates import as_day, as_in_calendar
 from whence.policy import Policy
 from whence.problems.base import cost_unit_of
 from whence.problems.plan_sets import ANY, PlanSet, set_from_plain
@@ -410,7 +410,7 @@ def _offered(schema: Schema, name: str, today: Any) -> dict[str, Any]:
     """What a control has to choose from, and what of it the history holds."""
     feature, levels = schema.kind(name), schema.levels(name)
     if isinstance(feature, Categorical):
-        return {"values": to_plain(list(feature.categories or levels)), "recorded": to_plain(levels)}
+        return {"values": to_plain(as_in_calendar(feature.categories or levels)), "recorded": to_plain(levels)}
     span = schema.dates(name)
     if span is not None:
         return {"recorded": to_plain(list(span))}
