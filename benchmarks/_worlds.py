@@ -42,6 +42,14 @@ class World:
         ]
         return float(costs[0] - costs[1] - why.tolerance)
 
+    def above_best(self, why: Any, count: int = 4000) -> float:
+        """By which share the alternative really costs more than the best plan in the context found."""
+        at = np.repeat(np.asarray(why.context, dtype=np.float64)[None, :], count, axis=0)
+        drawn, even = self.outcomes(np.random.default_rng(5), at), np.full(count, 1.0 / count)
+        plans = why.alternative, self.problem.solve(drawn, even, self.risk)
+        mine, least = (float(self.risk.of(np.asarray(self.problem.costs(plan, drawn)), even)) for plan in plans)
+        return (mine - least) / least
+
 
 def _uniform(d: int) -> Callable[[np.random.Generator, int], Floats]:
     return lambda rng, n: rng.random((n, d))

@@ -2,11 +2,13 @@
 
     python benchmarks/world.py [--class NAME]... [--policies N] [--questions N] [--start SEED] [--refits N] [--tables]
     python benchmarks/world.py --real [--policies N] [--questions N] [--start SEED] [--tables]
+    python benchmarks/world.py --within 0.05 --class NAME [--policies N] [--questions N] [--start SEED]
 
 Every policy of a class is written to ``.benchmarks/world`` once it is done, so that classes may be run one at a time
 and beside each other; ``--tables`` makes ``docs/benchmarks/tables/world.md`` and ``docs/images/world.png`` of them.
 Seeds below 1000 were used while building; the published figures are of seeds from 1000 on. With ``--real`` the three
 real cases are cut in two: fitted and asked on one half, and what both plans really cost near the context on the other.
+With ``--within`` absolute questions are asked: is the plan so near to the best, and as near as it is said to be?
 """
 
 from __future__ import annotations
@@ -102,6 +104,46 @@ def counted(world: Any, why: Any, kind: str, share: float, spent: float) -> dict
         "seconds": spent,
         "status": why.status,
     }
+
+
+def best(name: str, seed: int, questions: int, within: float) -> list[dict[str, Any]]:
+    """Absolute answers of one policy asked for 0.9: how far the plan is above the true best, and what was said."""
+    n, make = CLASSES[name]
+    rng = np.random.default_rng([seed, list(CLASSES).index(name)])
+    world = make(rng)
+    policy = wh.Policy(world.problem, world.weights(seed), world.risk).fit(*world.history(n, rng))
+    found: list[dict[str, Any]] = []
+    for _ in range(4 * questions):
+        if len(found) == questions:
+            break
+        here, there = world.contexts(rng, 2)
+        asked = {"instead": policy.decide(there), "kind": "absolute", "within": within}
+        if policy.explain(here, **asked, time_limit=LIMIT).status in ("already", "none"):
+            continue
+        began = time.process_time()
+        why = policy.explain(here, **asked, holds=0.9)
+        if why.context is not None and why.reliance is not None:
+            told = {"reached": why.reliance.reached, "wider": why.reliance.wider, "share": why.reliance.share}
+            found.append({"above": world.above_best(why), "seconds": time.process_time() - began, **told})
+    return found
+
+
+def print_best(options: argparse.Namespace) -> None:
+    """Measure absolute answers and print how many are true as asked, and as it is said of them."""
+    for name in options.classes or CLASSES:
+        every = [
+            best(name, seed, options.questions, options.within)
+            for seed in range(options.start, options.start + options.policies)
+        ]
+        answers = [one for some in every for one in some]
+        told = [one for one in answers if one["wider"] is not None]
+        print(f"{name}: {len(answers)} answers, {sum(a['reached'] for a in answers)} reached 0.9;", end=" ")
+        print(f"true as asked {np.mean([a['above'] <= options.within for a in answers]):.2f},", end=" ")
+        print(f"said {np.mean([a['share'] for a in answers if a['share'] is not None]):.2f};", end=" ")
+        near = [a["above"] <= a["wider"] * options.within for a in told]
+        print(f"told how near {len(told)}: true {np.mean(near):.2f}" if told else "told how near 0", end="; ")
+        print(f"within {sorted({round(a['wider'] * options.within, 3) for a in told})};", end=" ")
+        print(f"first question {np.mean([some[0]['seconds'] for some in every if some]):.1f} CPU s", flush=True)
 
 
 def halved(name: str, seed: int, questions: int) -> dict[str, Any]:
@@ -259,11 +301,15 @@ def main() -> None:
     parser.add_argument("--start", type=int, default=1000)
     parser.add_argument("--refits", type=int, default=0, help="of how many policies refits are asked as well")
     parser.add_argument("--real", action="store_true", help="the real cases, cut in two")
+    parser.add_argument("--within", type=float, help="absolute questions: the share of the best plan's cost allowed")
     parser.add_argument("--tables", action="store_true")
     options = parser.parse_args()
     # New contexts may lie a little outside a small history.
     warnings.simplefilter("ignore", UserWarning)
     KEPT.mkdir(parents=True, exist_ok=True)
+    if options.within is not None:
+        print_best(options)
+        return
     if options.real:
         cut_in_two(options)
         return

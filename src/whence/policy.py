@@ -87,6 +87,7 @@ class Policy(Decider):
         refits: Judge | None = None,
         least_gain: float = LEAST_GAIN,
         world: Any = None,
+        own_worlds: bool = False,
         plausible: float | None = None,
         max_changes: int | None = None,
         decision: Any = None,
@@ -148,6 +149,9 @@ class Policy(Decider):
         world : estimator, optional
             A model of the outcomes, with ``fit`` and ``predict``, that simulated worlds may be made with. The
             predictors that predict unseen rows best are joined; see "How far can I rely on it?" in the documentation.
+        own_worlds : bool
+            With `holds`: ask this very question in simulated worlds of its own as well, as far as `time_limit` allows;
+            `Explanation.reliance.own` tells how many of the answers are true there.
         plausible : float, optional
             The context must be at least as usual as this share of the history, such as 0.1: judged by an isolation
             forest, or for neighbours by the distance of the k-th one.

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from msgspec import structs
 from sklearn.ensemble import RandomForestRegressor
 
 import whence as wh
 from whence.errors import InputError
+from whence.explain.robust import Held
 from whence.worlds import Calibration, Curve, Worlds
 from whence.worlds.calibration import drawn_rows, ladder_of
-from whence.worlds.truth import excess_there
+from whence.worlds.truth import excess_there, times_there
 
 RNG = np.random.default_rng(1)
 X = RNG.random((70, 2))
@@ -269,3 +273,112 @@ def test_errors_are_drawn_with_their_weights() -> None:
 def test_a_calibration_without_worlds_is_none(policy: wh.Policy) -> None:
     """Nothing was seen, so nothing is said."""
     assert Calibration(policy, Worlds(), lambda *_: None, count=1, questions=1).curve() is not None
+
+
+def test_worlds_of_the_question_itself_check_the_answer(policy: wh.Policy, plan: Any, why: wh.Explanation) -> None:
+    """They are told beside the share of such answers, in text, certificate and file, and are the same each time."""
+    both = policy.explain(TODAY, plan, holds=0.8, own_worlds=True)
+    assert both.reliance is not None
+    own = both.reliance.own
+    assert own is not None
+    assert 6 <= own.refits <= 12
+    assert both.distance == why.distance
+    assert both.reliance.share == why.reliance.share  # type: ignore[union-attr]
+    assert f"Of {own.refits} simulated worlds in which this very question was asked, it is true in" in str(both)
+    told = dict(both.report.shown.certificate)  # type: ignore[union-attr, arg-type]
+    assert f"of this very question {own.times} of {own.refits}" in told["true in the world"]
+    assert both.to_dict()["reliance"]["own"] == {"times": own.times, "refits": own.refits}
+    assert wh.Explanation.from_json(both.to_json() or "").reliance == both.reliance
+    again = policy.explain(TODAY, plan, holds=0.8, own_worlds=True)
+    assert again.reliance == both.reliance
+    assert "very question" not in str(why)
+    assert both.verify(policy).agrees
+
+
+def test_worlds_of_the_question_itself_may_take_the_promise_away(policy: wh.Policy, plan: Any) -> None:
+    """Where they clearly speak against the share asked for, nothing is promised; a few of them may be chance."""
+    both = policy.explain(TODAY, plan, holds=0.8, own_worlds=True)
+    assert both.reliance is not None
+    for times, reliable in ((12, True), (9, True), (4, False), (0, False)):
+        said = structs.replace(both, reliance=replace(both.reliance, own=Held(times, 12)))
+        assert said.reliable == reliable
+        assert ("You may rely on it" in str(said)) == reliable
+    assert "it is true in none" in str(said)
+
+
+def test_there_may_be_no_time_for_worlds_of_the_question_itself(plan: Any) -> None:
+    """Then the share of such answers is told alone."""
+    policy = fitted()
+    policy.explain(TODAY, plan, holds=0.8)
+
+    def stop(progress: wh.Progress) -> bool:
+        return not progress.simulated or (progress.refit or 0) < 3
+
+    few = policy.explain(TODAY, plan, holds=0.8, own_worlds=True, on_progress=stop)
+    assert few.reliance is not None
+    assert few.reliance.own is None
+    assert few.reliable
+
+
+def test_how_near_to_the_best_a_plan_is_as_often_as_was_asked_for(policy: wh.Policy, plan: Any) -> None:
+    """No number of standard errors makes a plan the best in the world: it is told within which share of it it is."""
+    found = policy.explain(TODAY, plan, kind="absolute", within=0.05, holds=0.9)
+    assert found.reliance is not None
+    curve, wider = found.reliance.curve, found.reliance.wider
+    assert curve is not None
+    assert curve.kappa(0.9) is None
+    assert wider is not None
+    assert wider == curve.times(0.9, found.confidence) > 1.0  # type: ignore[operator]
+    # The share told is of what was asked for, and so is the promise: there is none.
+    assert found.reliance.share == curve.share(found.confidence) < 0.9  # type: ignore[operator]
+    assert not found.reliance.reached
+    assert not found.reliable
+    said = str(found)
+    assert "(the plan is within 5 % of the best there); 90 % were asked for." in said
+    assert f"In 90 % of them the plan is within {5 * wider:g} % of the best." in said
+    assert "You may rely on it" not in said
+    assert found.verify(policy).agrees, found.verify(policy)
+    assert found.to_dict()["reliance"]["wider"] == wider
+    assert wh.Explanation.from_json(found.to_json() or "").reliance == found.reliance
+    for step, seen in enumerate(curve.wider):
+        assert list(seen) == sorted(seen)
+        assert seen[0] == curve.true[step]
+        assert seen[-1] <= curve.answered[step]
+    forged = found.to_dict()
+    forged["reliance"]["wider"] = wider / 2.0
+    assert not wh.Explanation.from_json(json.dumps(forged)).verify(policy).agrees
+
+
+def test_better_than_the_decision_is_never_widened(why: wh.Explanation) -> None:
+    """Only a distance from the best plan can be allowed more of."""
+    assert why.reliance is not None
+    assert why.reliance.curve is not None
+    assert why.reliance.curve.wider == ()
+    assert replace(why.reliance, needed=None).wider is None
+
+
+def test_a_plan_of_no_set_is_judged_as_it_is_named(policy: wh.Policy) -> None:
+    """What would change the plan is no truism: the plan that would take its place must be better in the world."""
+    found = policy.explain(TODAY, holds=0.7)
+    assert found.reliance is not None
+    curve = found.reliance.curve
+    assert curve is not None
+    assert curve.shares[0] < 0.8
+    outcomes, even = np.array([[70.0], [80.0], [90.0]]), np.full(3, 1 / 3)
+
+    def cost(order: Any) -> float:
+        over = float(np.ravel(order)[0]) - outcomes[:, 0]
+        return float((np.maximum(over, 0) + 3 * np.maximum(-over, 0)).mean())
+
+    over = excess_there(found, policy.problem, policy.risk_, outcomes, even)
+    assert over == pytest.approx(cost(found.alternative) - cost(found.decision) / 1.01)
+
+
+def test_times_of_what_is_allowed_by_hand(policy: wh.Policy, plan: Any) -> None:
+    """A plan that costs 50 % more than the best one is 10 times as far from it as 5 %."""
+    best = policy.explain(TODAY, plan, kind="absolute", within=0.05)
+    outcomes, even = np.array([[70.0], [80.0], [90.0]]), np.full(3, 1 / 3)
+    over = float(plan[0]) - outcomes[:, 0]
+    mine = float((np.maximum(over, 0) + 3 * np.maximum(-over, 0)).mean())
+    # The best order for these three is the highest: it costs 20, 10 and nothing.
+    assert times_there(best, policy.problem, policy.risk_, outcomes, even) == pytest.approx((mine - 10.0) / 0.5)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from whence.worlds.curve import Curve, counted, wilson
+from whence.util.shares import wilson
+from whence.worlds.curve import Curve, counted
 
 
 def curve(*true: int, answered: int = 60) -> Curve:
@@ -66,7 +67,7 @@ def test_intervals_hold_the_share_as_often_as_they_say() -> None:
 
 def test_counting() -> None:
     """Answers are counted step by step; what has no answer is in neither count."""
-    assert counted((0.0, 1.0, 2.0), [[True, False, None], [False, None, None], [True, True, True]]) == (
+    assert counted((0.0, 1.0, 2.0), [[1.0, 1.5, None], [np.inf, None, None], [0.0, 1.0, 0.3]]) == (
         (3, 2, 1),
         (2, 1, 1),
     )

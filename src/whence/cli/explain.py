@@ -91,6 +91,8 @@ def explain(
     if decision is not None:
         arguments["decision"] = ready.plan(decision)
     given, plan = read_context(ready, context), ready.plan_asked(instead)
+    # A report tells besides what worlds of the question itself say, as far as there is time.
+    arguments["own_worlds"] = report is not None
     arguments["known"] = ready.contexts_of(instead or ready.explain_defaults.instead)
     told = _Told(as_json)
     unknown = "" if asked.no_holds else _set_holds(ready, arguments)

@@ -301,6 +301,11 @@ class Request(SearchRequest):
         ),
         recorded="never",
     )
+    own_worlds: bool = option(
+        False,
+        "Whether to ask this very question, too, in simulated worlds of its own, as far as there is time.",
+        FLAG, recorded="never", effort=True,
+    )  # fmt: skip
     decision: Any = option(None, "The plan to be explained where it is not what the policy decides.")
     engine: str = option(
         "auto", "The native search, or the integer program.",

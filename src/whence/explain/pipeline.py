@@ -33,7 +33,7 @@ from whence.explain.explanation import ChangedFeature, Costs, Explanation
 from whence.explain.forecast_policy import after_of, before_of, check_asked, forecast_question
 from whence.explain.provenance import Source, sample_costs
 from whence.explain.recheck import confirmed
-from whence.explain.reliable import calibrated, explained_truly
+from whence.explain.reliable import asked_itself, calibrated, explained_truly
 from whence.explain.robust import Refitted, explained_reliably
 from whence.features import Schema
 from whence.features.space import Space
@@ -83,8 +83,9 @@ def explain(
             request.on_nearest,
         )
     else:
-        curve = calibrated(policy, request, inquiry.draft.plans, _in_world, limits)
-        explanation = explained_truly(inquiry.found, inquiry.finished, curve, request)
+        about = policy, request, inquiry.draft.plans, _in_world, limits
+        itself = asked_itself(*about) if request.own_worlds else lambda found: found
+        explanation = explained_truly(inquiry.found, inquiry.finished, calibrated(*about), request, itself)
     explanation = structs.replace(_without_memo(explanation, question, shared), seconds=limits.seconds)
     return explanation.with_rule() if request.rule else explanation
 

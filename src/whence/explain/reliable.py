@@ -7,6 +7,7 @@ How many standard errors a share of truth needs is learnt once for a policy and 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,15 +17,17 @@ from whence.errors import InputError
 from whence.explain.ask import Judge, Request
 from whence.explain.robust import Held, Refitted, Reliance, Rung
 from whence.question import Limits
-from whence.worlds import Calibration, Curve, Kind, Worlds, node_limit
+from whence.worlds import WORLDS, Calibration, Curve, Kind, Worlds, node_limit
 
 if TYPE_CHECKING:
     from whence.explain.explanation import Explanation
     from whence.policy import Policy
     from whence.problems.plan_sets import PlanSet
 
-__all__ = ["calibrated", "check_judge", "explained_truly", "why_not_judged", "worlds_of"]
+__all__ = ["asked_itself", "calibrated", "check_judge", "explained_truly", "why_not_judged", "worlds_of"]
 
+#: Which share of the worlds of one question there must be time for, to tell anything of them.
+LEAST_OWN = 0.5
 #: From a world's policy and a request to its answers by standard errors; None where it holds already.
 InWorld = Callable[["Policy", Request], "Callable[[float], Explanation] | None"]
 
@@ -99,11 +102,43 @@ def calibrated(
     return curve
 
 
+def asked_itself(
+    policy: Policy, request: Request, plans: PlanSet | None, in_world: InWorld, limits: Limits
+) -> Callable[[Reliance], Reliance]:
+    """What asks this very question in worlds of its own and tells how many of its answers are true.
+
+    They are other worlds than those of the curve. Where there is time for too few of them, nothing is told.
+    """
+    asked = replace(
+        request,
+        instead=request.instead if plans is None else plans,
+        holds=None,
+        time_limit=None,
+        node_limit=node_limit(policy),
+        on_progress=None,
+        on_nearest=None,
+        rule=False,
+    )
+
+    def ask(world: Any, context: Any, instead: Any) -> Callable[[float], Explanation] | None:
+        return in_world(world, replace(asked, context=context, instead=instead))
+
+    def told(found: Reliance) -> Reliance:
+        own = request.context, asked.instead, found.confidence
+        seen = Calibration(policy, worlds_of(policy, request.world), ask, plans, limits=limits, own=own).curve()
+        if seen is None or seen.worlds < LEAST_OWN * WORLDS:
+            return found
+        return replace(found, own=Held(seen.true[0], seen.answered[0]))
+
+    return told
+
+
 def explained_truly(
     at: Callable[[float], Explanation],
     finished: Callable[[Explanation], Explanation],
     calibrate: Callable[[], Curve | None],
     request: Request,
+    itself: Callable[[Reliance], Reliance] = lambda found: found,
 ) -> Explanation:
     """The nearest explanation by the standard errors that the share asked for needs.
 
@@ -120,6 +155,8 @@ def explained_truly(
         What says how often answers are true by standard errors.
     request : Request
         With the share asked for.
+    itself : callable
+        What adds how many answers to this very question are true.
     """
     assert request.holds is not None
     wanted = float(request.holds)
@@ -134,7 +171,7 @@ def explained_truly(
     kappa = curve.kappa(wanted)
     tried = _tried(at, nearest, curve.best if kappa is None else kappa, curve.grain)
     explanation = max((one for one in tried if one.context is not None), key=lambda one: one.confidence)
-    reliance = _reliance(wanted, explanation, curve, tried, request)
+    reliance = itself(_reliance(wanted, explanation, curve, tried, request))
     if explanation.confidence == 0.0:
         return structs.replace(explanation, reliance=reliance)
     # What is nearest by that many is told once where it is nearest at all.

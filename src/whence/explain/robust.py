@@ -175,6 +175,8 @@ class Reliance:
         By which share of the decision's cost the alternative must be cheaper to speak of a gain.
     needed : float or None
         The standard errors that the share asked for needs; None where no number of them reaches it.
+    own : Held or None
+        How many answers to this very question are true, of so many simulated worlds in which it has one.
     """
 
     wanted: float
@@ -188,6 +190,7 @@ class Reliance:
     curve: Curve | None = None
     least_gain: float = 0.0
     needed: float | None = None
+    own: Held | None = None
 
     @property
     def asked(self) -> float:
@@ -225,6 +228,7 @@ class Reliance:
             curve=None if seen is None else _curve_of(seen),
             least_gain=entry.least_gain,
             needed=entry.needed,
+            own=None if entry.own is None else held(entry.own),
         )
 
     @property
@@ -234,12 +238,33 @@ class Reliance:
             return self.needed is not None and self.confidence >= self.needed - 1e-9
         return self.chosen.enough(self.wanted)
 
+    @property
+    def wider(self) -> float | None:
+        """Of an absolute explanation that is true too seldom: how many times as much must be allowed.
+
+        Where the plan may cost so many times as much more than the best one as was asked, as large a share of such
+        answers is true as was asked for. None where it is reached already, or is not even so.
+        """
+        if self.curve is None or self.reached:
+            return None
+        return self.curve.times(self.wanted, self.confidence)
+
 
 def _curve_of(entry: WorldsEntry) -> Curve:
     """What a document says was seen in simulated worlds."""
     steps = [(one.confidence, one.answered, one.true) for one in entry.curve]
     kappas, answered, true = zip(*steps, strict=True) if steps else ((), (), ())
-    return Curve(kappas, answered, true, entry.questions, entry.worlds, entry.of, entry.model, entry.explained)
+    return Curve(
+        kappas,
+        answered,
+        true,
+        entry.questions,
+        entry.worlds,
+        entry.of,
+        entry.model,
+        entry.explained,
+        tuple(tuple(one.wider) for one in entry.curve) if any(one.wider for one in entry.curve) else (),
+    )
 
 
 class Refitted:

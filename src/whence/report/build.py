@@ -37,7 +37,7 @@ __all__ = ["changes_of", "document_digest", "document_of", "question_digest", "r
 #: What the source of an explanation tells, or the report that was made of it.
 SAME = ("risk", "risk_words", "kinds", "units", "cost_unit", "outcomes")
 #: The parts of a question that say how hard to try, not what is asked.
-EFFORT = ("engine", "time_limit", "node_limit", "memory_limit", "threads", "known")
+EFFORT = ("engine", "time_limit", "node_limit", "memory_limit", "threads", "known", "own_worlds")
 
 
 def report_of(explanation: Explanation) -> Report:

@@ -285,6 +285,13 @@ class CurveStep(Struct, frozen=True, kw_only=True, omit_defaults=True):
     answered: Annotated[Count, about("Questions that have an answer by as many.")]
     true: Annotated[Count, about("Answers that are true in their world.")]
     share: Annotated[Amount | None, about("The share of true answers, by a fit that never falls.")] = None
+    wider: Annotated[
+        list[Count],
+        about(
+            "Of absolute claims: how many answers are true where 1, 1.5, 2, 3, 4, 5, 7, 10, 15, 20, 30 and 50 times as "
+            "much is allowed."
+        ),
+    ] = []
 
 
 class WorldsEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -316,6 +323,13 @@ class RelianceEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     least_gain: Annotated[Amount, about("The least gain to speak of, as a share of the decision's cost.")] = 0.0
     needed: Annotated[Amount | None, about("Standard errors that the share asked for needs, if any do.")] = None
     outside: Annotated[list[str], about("What lies outside the history in the context found.")] = []
+    wider: Annotated[
+        Amount | None,
+        about("Of absolute claims: how many times as much must be allowed for the share asked for to be true."),
+    ] = None
+    own: Annotated[
+        ShownHeld | None, about("How many answers to this very question are true, of so many simulated worlds.")
+    ] = None
 
 
 class RegionCondition(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -281,7 +281,9 @@ def truth_in_words(report: Report) -> str:
     if found is None or found.worlds is None or found.share is None:
         return ""
     seen = f"by {found.worlds.questions} questions in {found.worlds.worlds} simulated worlds"
-    return f"{share_of_truth(found)} of such answers, {seen}; {share(found.wanted)} were asked for"
+    own = found.own
+    itself = f"; of this very question {own.times} of {own.refits}" if own is not None and own.refits else ""
+    return f"{share_of_truth(found)} of such answers, {seen}{itself}; {share(found.wanted)} were asked for"
 
 
 def world_in_words(report: Report) -> str:

@@ -19,8 +19,9 @@ from whence.report.document import (
     scalar,
 )
 from whence.report.numbers import plain, share, with_unit
-from whence.report.question_words import nearly_best, other_plan, share_of_truth
+from whence.report.question_words import other_plan, share_of_truth
 from whence.util.json import number_from_plain, to_plain
+from whence.util.shares import wilson
 from whence.util.text import joined
 
 if TYPE_CHECKING:
@@ -90,6 +91,8 @@ def reliance_of(explanation: Explanation) -> RelianceEntry | None:
         least_gain=reliance.least_gain,
         needed=reliance.needed,
         outside=[] if inside else outside(source.schema, explanation.context),  # type: ignore[union-attr, arg-type]
+        wider=reliance.wider,
+        own=None if reliance.own is None else held_of(reliance.own),
     )
 
 
@@ -103,7 +106,13 @@ def worlds_entry(curve: Curve) -> WorldsEntry:
         of=curve.wanted_worlds,
         questions=curve.questions,
         curve=[
-            CurveStep(confidence=kappa, answered=answered, true=true, share=shares[i] if i < len(shares) else None)
+            CurveStep(
+                confidence=kappa,
+                answered=answered,
+                true=true,
+                share=shares[i] if i < len(shares) else None,
+                wider=list(curve.wider[i]) if curve.wider else [],
+            )
             for i, (kappa, answered, true) in enumerate(zip(curve.kappas, curve.answered, curve.true, strict=True))
         ],
     )
@@ -206,14 +215,39 @@ def _true_in_words(report: Report, found: RelianceEntry) -> str:
     few = f" There was time for {coarse.worlds} of {coarse.of} worlds." if coarse.worlds < coarse.of else ""
     meant = "" if report.kind != "absolute" else f" (the plan is {_nearly(report)} there)"
     of_these = f"{share_of_truth(found)} of such answers are true{meant}"
+    few = f"{_own_in_words(found)}{few}"
     if is_reliable(report):
         return f"You may rely on it: {of_these}.{few}"
     if not _share_reached(found):
         fewer = f"{of_these}; {share(found.wanted)} were asked for.{few}"
-        return joined(beyond, joined(fewer, _why_fewer(report, found)))
+        return joined(beyond, joined(fewer, joined(_why_fewer(report, found), _wider_in_words(report, found))))
+    if not _own_agrees(found):
+        return joined(beyond, f"{of_these}.{few}")
     if not beyond:
         beyond = f"The gain is less than {share(found.least_gain)} of the decision's cost, too little to rely on."
     return joined(beyond, f"{of_these}.{few}")
+
+
+def _wider_in_words(report: Report, found: RelianceEntry) -> str:
+    """How near to the best the plan is as often as was asked for, where that is less near than was asked."""
+    if found.wider is None or report.kind != "absolute":
+        return ""
+    return f"In {share(found.wanted)} of them the plan is {_nearly(report, found.wider)}."
+
+
+def _own_in_words(found: RelianceEntry) -> str:
+    """How many answers to this very question are true, at the end of a sentence about such answers."""
+    if found.own is None or not found.own.refits:
+        return ""
+    times, worlds = found.own.times, found.own.refits
+    many = "none" if times == 0 else f"{times}" if _own_agrees(found) else f"only {times}"
+    return f" Of {worlds} simulated worlds in which this very question was asked, it is true in {many}."
+
+
+def _own_agrees(found: RelianceEntry) -> bool:
+    """Whether worlds of the question itself do not speak against the share asked for: so few may be chance."""
+    own = found.own
+    return own is None or not own.refits or wilson(own.times / own.refits, own.refits)[1] >= found.wanted - 1e-12
 
 
 def _why_fewer(report: Report, found: RelianceEntry) -> str:
@@ -268,9 +302,11 @@ def _agreed_to(report: Report) -> str:
     return f" that it is {_nearly(report)}" if report.kind == "absolute" else ""
 
 
-def _nearly(report: Report) -> str:
-    """How near to the best plan the one asked about must be, where it is to be the best."""
-    return nearly_best(report) if report.allowance else f"within {share(max(NEARLY, report.within))} of the best"
+def _nearly(report: Report, times: float = 1.0) -> str:
+    """How near to the best plan the one asked about must be, where it is to be the best, or so many times as far."""
+    if report.allowance:
+        return f"within {with_unit(plain(times * report.allowance, 6), report.cost_unit)} of the best"
+    return f"within {plain(100.0 * times * max(NEARLY, report.within), 3)} % of the best"
 
 
 def gain_in_words(report: Report) -> str:
@@ -363,6 +399,8 @@ def is_reliable(report: Report) -> bool:
     """
     found = report.reliance
     if found is None or found.refits != "worlds" or not _share_reached(found) or found.outside:
+        return False
+    if not _own_agrees(found):
         return False
     return report.kind == "absolute" or _gain(report) >= found.least_gain
 

@@ -23,12 +23,13 @@ from numpy.typing import NDArray
 from whence.errors import WhenceError
 from whence.question import Limits, Progress
 from whence.util.linear_program import OutOfTime
-from whence.worlds.curve import Curve, counted
-from whence.worlds.truth import excess_there
+from whence.worlds.curve import TIMES, Curve, counted
+from whence.worlds.truth import times_there
 from whence.worlds.world_model import WorldModel
 
 __all__ = [
     "LADDER",
+    "OWN",
     "QUESTIONS",
     "WORLDS",
     "Calibration",
@@ -49,10 +50,14 @@ LADDER = (0.0, 2.0, 5.0, 8.0, 12.0, 16.0, 21.0, 28.0, 38.0)
 NODES, BOXES_TIMES_ROWS = (500, 6_000), 700_000
 #: Pairs of past contexts that are drawn for each question, at most.
 TRIES = 4
-#: Once so large a share of so many answers is true, more standard errors are not tried.
+#: Once so large a share of so many answers is true, more standard errors are not tried in the next worlds.
 SURELY, OF_SO_MANY = 0.99, 24
+#: The same of the first worlds, where all answers are true; should later ones not be, more are tried again.
+OF_THE_FIRST = 12
 #: The fewest worlds that a curve is made of.
 LEAST_WORLDS = 2
+#: The number of the first of the worlds in which one question is asked by itself: others than those of the curve.
+OWN = 1_000
 #: Worlds that are simulated at a time, each in a thread of its own: the same whatever the machine.
 AT_ONCE = 2
 
@@ -134,6 +139,8 @@ class Calibration:
         What asks a question in a world.
     plans : set of plans, optional
         What is asked instead, where it is a set, or any plan (None).
+    own : tuple of context, what is asked instead, and standard errors, optional
+        The one question that is asked in every world, in the place of those of the history.
     """
 
     policy: Any
@@ -144,11 +151,12 @@ class Calibration:
     limits: Limits = field(default_factory=Limits)
     count: int = WORLDS
     questions: int = QUESTIONS
+    own: tuple[pd.Series, Any, float] | None = None
 
     def curve(self) -> Curve | None:
         """What was seen in all worlds, or in those that there was time for; None where there were too few."""
-        self.kappas = ladder_of(self.policy)
-        seen: list[list[bool | None]] = []
+        self.kappas = ladder_of(self.policy) if self.own is None else (self.own[2],)
+        seen: list[list[float | None]] = []
         made = 0
         # A world that there was no time for is left out: what was seen of it would be the questions soon answered.
         with suppress(OutOfTime):
@@ -164,7 +172,10 @@ class Calibration:
         if made < min(LEAST_WORLDS, self.count):
             return None
         answered, true = counted(self.kappas, seen)
-        return Curve(self.kappas, answered, true, len(seen), made, self.count, model.name, model.explained)
+        wider: tuple[tuple[int, ...], ...] = ()
+        if any(times is not None and 1.0 < times < np.inf for question in seen for times in question):
+            wider = tuple(zip(*(counted(self.kappas, seen, times)[1] for times in TIMES), strict=True))
+        return Curve(self.kappas, answered, true, len(seen), made, self.count, model.name, model.explained, wider)
 
     def _check_time(self, number: int, needed: float = 0.0) -> None:
         """Say which world it is (0: the model of them); raise where not so much time is left, or the user stops it."""
@@ -176,15 +187,15 @@ class Calibration:
         if limits.remaining <= needed:
             raise OutOfTime
 
-    def _steps_left(self, seen: list[list[bool | None]]) -> int:
+    def _steps_left(self, seen: list[list[float | None]]) -> int:
         """How many steps are worth trying: beyond one at which nearly all answers are true nothing is learnt."""
         answered, true = counted(self.kappas, seen)
         for i, (many, right) in enumerate(zip(answered, true, strict=True)):
-            if many >= OF_SO_MANY and right >= SURELY * many:
+            if (many >= OF_SO_MANY and right >= SURELY * many) or (many >= OF_THE_FIRST and right == many):
                 return i + 1
         return len(self.kappas)
 
-    def _worlds(self, model: WorldModel, numbers: range, steps: int) -> list[list[list[bool | None]]]:
+    def _worlds(self, model: WorldModel, numbers: range, steps: int) -> list[list[list[float | None]]]:
         """Ask the questions of some worlds at once."""
         count = min(len(numbers), effective_n_jobs(-1))
         policies = [copy.copy(self.policy) for _ in numbers]
@@ -202,6 +213,7 @@ class Calibration:
 
     def _simulated(self, model: WorldModel, policy: Any, number: int) -> tuple[Any, np.random.Generator]:
         """Return the policy of one world, and what draws its questions."""
+        number += 0 if self.own is None else OWN
         rng = np.random.default_rng(np.random.SeedSequence([base_seed(policy), 31, number]))
         past = policy.weights_.weights(policy.past_inputs(), as_sparse=True)
         history = model.drawn(drawn_rows(past, rng))
@@ -221,14 +233,20 @@ class Calibration:
                 found[-1].append(explanation)
         return found
 
-    def _judged(self, model: WorldModel, policy: Any, found: list[list[Any]]) -> list[list[bool | None]]:
-        """Return by question and step whether the answer is true in its world; None where there is none."""
+    def _judged(self, model: WorldModel, policy: Any, found: list[list[Any]]) -> list[list[float | None]]:
+        """Return by question and step how many times as much must be allowed; None where there is no answer."""
         truths = iter(self._truths(model, policy, [one for answers in found for one in answers]))
         left = len(self.kappas)
         return [[next(truths) for _ in answers] + [None] * (left - len(answers)) for answers in found]
 
     def _questions(self, world: Any, rng: np.random.Generator) -> Iterator[Steps]:
         """Questions that are none already: a past context of the world, and the plan of another one or a set."""
+        if self.own is not None:
+            with suppress(WhenceError):  # such as a plan that is the decision in this world
+                climb = self.ask(world, *self.own[:2])
+                if climb is not None:
+                    yield climb
+            return
         made = 0
         for _ in range(TRIES * self.questions):
             if made == self.questions:
@@ -243,8 +261,8 @@ class Calibration:
                 made += 1
                 yield climb
 
-    def _truths(self, model: WorldModel, policy: Any, explanations: list[Any]) -> list[bool]:
-        """Whether each explanation is true in its world."""
+    def _truths(self, model: WorldModel, policy: Any, explanations: list[Any]) -> list[float]:
+        """How many times as much must be allowed for each explanation to be true in its world: 1 where it is."""
         if not explanations:
             return []
         inputs = np.array([policy.inputs_of(one.context) for one in explanations])
@@ -254,7 +272,7 @@ class Calibration:
             rows = weights.indices[weights.indptr[i] : weights.indptr[i + 1]]
             share = weights.data[weights.indptr[i] : weights.indptr[i + 1]]
             outcomes = model.around(means[i], rows)
-            truths.append(excess_there(one, policy.problem, policy.risk_, outcomes, share) <= one.tolerance)
+            truths.append(times_there(one, policy.problem, policy.risk_, outcomes, share))
         return truths
 
 

@@ -10,15 +10,14 @@ import numpy as np
 from sklearn.isotonic import IsotonicRegression
 
 from whence.util.aliases import Floats
+from whence.util.shares import Interval, wilson
 
-__all__ = ["Curve", "Interval"]
+__all__ = ["TIMES", "Curve"]
 
-#: Standard deviations of a share on either side of it: nine of ten such intervals hold the true one.
-NINE_OF_TEN = 1.645
 #: Fewer answers than this say nothing about a share of them.
 LEAST_ANSWERS = 8
-
-Interval = tuple[float, float]
+#: How many times as much may be allowed where an absolute claim itself is true too seldom.
+TIMES = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0, 10.0, 15.0, 20.0, 30.0, 50.0)
 
 
 @dataclass(frozen=True)
@@ -39,6 +38,9 @@ class Curve:
         What the worlds' mean outcomes are predicted by.
     explained : float
         The share of the outcomes' variance that this model explains on rows that it was not fitted to.
+    wider : tuple of tuples of int
+        Of absolute claims, by step: how many answers are true where so many times (:data:`TIMES`) as much is allowed
+        above the cost of the best plan. Empty where that makes no difference, such as for other claims.
 
     Examples
     --------
@@ -57,6 +59,7 @@ class Curve:
     wanted_worlds: int
     model: str
     explained: float
+    wider: tuple[tuple[int, ...], ...] = ()
 
     @property
     def is_coarse(self) -> bool:
@@ -118,6 +121,20 @@ class Curve:
         exact = low + part * (high - low)
         return float(min(high, self.grain * math.ceil(exact / self.grain - 1e-6)))
 
+    def times(self, share: float, kappa: float) -> float | None:
+        """How many times as much must be allowed for that share of the answers by `kappa` to be safely true; or None.
+
+        >>> seen = (4, 8, 10, 20, 30, 36, 40, 40, 40, 40, 40, 40)
+        >>> Curve((0.0,), (40,), (4,), 40, 8, 8, "ridge", 0.5, (seen,)).times(0.8, 0.0)
+        5.0
+        """
+        steps = [i for i, each in enumerate(self.kappas[: self.known]) if each <= kappa + 1e-9]
+        if not steps or not self.wider:
+            return None
+        count = self.answered[steps[-1]]
+        safe = (wilson(true / count, count, 1.0)[0] >= share - 1e-12 for true in self.wider[steps[-1]])
+        return next((times for times, is_safe in zip(TIMES, safe, strict=False) if is_safe), None)
+
     @property
     def best(self) -> float:
         """The fewest standard errors by which as large a share is true as by any."""
@@ -129,27 +146,19 @@ class Curve:
         return found
 
 
-def wilson(share: float, count: float, z: float = NINE_OF_TEN) -> Interval:
-    """Wilson's interval of a share that was seen in so many cases, `z` standard deviations to either side.
+def counted(
+    kappas: Sequence[float], seen: Iterable[Sequence[float | None]], times: float = 1.0
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """How many questions are answered at each step, and how many truly where so many times as much is allowed.
 
-    >>> low, high = wilson(0.9, 70)
-    >>> round(low, 2), round(high, 2)
-    (0.83, 0.94)
-    """
-    middle = (share + z * z / (2.0 * count)) / (1.0 + z * z / count)
-    half = z / (1.0 + z * z / count) * math.sqrt(share * (1.0 - share) / count + z * z / (4.0 * count * count))
-    return max(0.0, middle - half), min(1.0, middle + half)
+    Of each question and step it is known how many times as much that takes; None where it has no answer.
 
-
-def counted(kappas: Sequence[float], seen: Iterable[Sequence[bool | None]]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """How many questions are answered at each step and how many truly; of each one, None where it has no answer.
-
-    >>> counted((0.0, 4.0), [[True, None], [False, True]])
+    >>> counted((0.0, 4.0), [[1.0, None], [2.0, 1.0]])
     ((2, 1), (1, 1))
     """
     answered, true = [0] * len(kappas), [0] * len(kappas)
     for question in seen:
-        for i, is_true in enumerate(question):
-            answered[i] += is_true is not None
-            true[i] += is_true is True
+        for i, needed in enumerate(question):
+            answered[i] += needed is not None
+            true[i] += needed is not None and needed <= times
     return tuple(answered), tuple(true)
