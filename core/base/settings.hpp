@@ -17,6 +17,7 @@ struct Rounding {
     double spread_of_means = 1e-13;  // a sum over trees with factors,
     double curves = 1e-12;           // one of slopes times forecasts,
     double stock = 1e-12;            // one of costs of quantities,
+    double budget = 1e-9;            // what plans that keep a budget add up to, beside it,
     double spread_of_tails = 1e-11;  // one of excesses that are sums over samples themselves,
     double strong_bound = 1e-10;     // the Lagrangian bound, which learned for a hundred rounds (absolute up to 1),
     double potentials = 1e-11;       // the bound by potentials, of some thousand sums each,
@@ -93,6 +94,7 @@ struct PlanSettings {
     // A step of the tolls leads towards a bound that is more than enough by such a share of what it began with, but not
     // by less than another; the first one by this factor, every further one by less.
     double more = 0.02, least_step = 0.05, first_step = 1.1, next_step = 0.95;
+    double exchanged = 1e-4;                // share of a product's quantities that a step is long: below it lie demands
     int halvings = 48;                      // of the prices of a unit that may suit a budget
     double price_room = 0.1;                // share of the dearest one by which prices in the parts of a box may differ
     std::int64_t large_stock = 20'000'000;  // leaves times quantities of a box that is split before it is bounded

@@ -2,6 +2,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
@@ -558,13 +559,21 @@ void bind_plan_sets(nb::module_& m) {
         .def(
             "__init__",
             [](StockCriterion* self, std::shared_ptr<StockTable> table, Vector rival, std::shared_ptr<StockTable> all,
-               double budget) {
+               double budget, std::optional<std::tuple<std::int32_t, double, bool>> limit) {
                 require_sizes(static_cast<std::size_t>(table->leaves()), rival, "rival");
                 require_finite(rival, "rival");
                 require(!std::isnan(budget), "'budget' must be a number.");
-                new (self) StockCriterion(std::move(table), copied(rival), std::move(all), budget);
+                std::optional<StockLimit> only;
+                if (limit) {
+                    const auto [product, quantity, at_least] = *limit;
+                    require(product >= 0 && product < table->products() && std::isfinite(quantity),
+                            "'limit' must name a product and a finite quantity.");
+                    only = StockLimit{product, quantity, at_least};
+                }
+                new (self) StockCriterion(std::move(table), copied(rival), std::move(all), budget, only);
             },
-            "table"_a, "rival"_array, "all"_a.none() = nb::none(), "budget"_a = kInfinity)
+            "table"_a, "rival"_array, "all"_a.none() = nb::none(), "budget"_a = kInfinity,
+            "limit"_a.none() = nb::none())
         .def_prop_ro("breakpoints", &StockCriterion::breakpoints);
 }
 

@@ -263,33 +263,37 @@ double StockTable::least(const std::vector<double>& total, std::vector<std::int3
     return sum;
 }
 
+double StockTable::cheapest(double price, const std::vector<double>& slopes, std::span<const EtaRange> ranges,
+                            std::vector<std::int32_t>& at) const {
+    double bought = 0.0;
+    at.clear();
+    for (auto [low, high] : ranges) {
+        while (low < high) {
+            const std::int32_t k = low + (high - low) / 2;
+            if (slopes[k] + price < 0.0)
+                low = k + 1;
+            else
+                high = k;
+        }
+        at.push_back(low);
+        bought += points_[low];
+    }
+    return bought;
+}
+
 StockTable::Priced StockTable::within(const std::vector<double>& total, const std::vector<double>& slopes,
                                       std::span<const EtaRange> ranges, double budget) const {
-    // The least total under a price, and the quantities that have it; costs along breakpoints are convex.
+    if (budget == kInfinity || dearest_ <= 0.0) budget = kInfinity;
+    // The least total under a price, and how much is bought; costs along breakpoints are convex.
     double bought = 0.0;
+    std::vector<std::int32_t> at;
     const auto least_at = [&](double price) {
-        double sum = -price * budget;
-        bought = 0.0;
-        for (auto [low, high] : ranges) {
-            while (low < high) {
-                const std::int32_t k = low + (high - low) / 2;
-                if (slopes[k] + price < 0.0)
-                    low = k + 1;
-                else
-                    high = k;
-            }
-            sum += total[low] + price * points_[low];
-            bought += points_[low];
-        }
+        bought = cheapest(price, slopes, ranges, at);
+        double sum = price > 0.0 ? -price * budget : 0.0;
+        for (const std::int32_t k : at) sum += total[k] + price * points_[k];
         return sum;
     };
-    Priced best{0.0, 0.0};
-    if (budget == kInfinity || dearest_ <= 0.0) {
-        budget = 0.0;
-        best.least = least_at(0.0);
-        return best;
-    }
-    best.least = least_at(0.0);
+    Priced best{0.0, least_at(0.0)};
     if (bought <= budget || total.empty() || total[0] == kInfinity) return best;
     const auto take = [&](double price) {
         if (const double least = least_at(price); least > best.least) best = {price, least};
@@ -305,8 +309,47 @@ StockTable::Priced StockTable::within(const std::vector<double>& total, const st
     return best;
 }
 
+StockTable::Bought StockTable::bought(const std::vector<double>& total, const std::vector<double>& slopes,
+                                      std::span<const EtaRange> ranges, double budget) const {
+    Bought best;
+    if (total.empty() || total[0] == kInfinity) return best;
+    double most = cheapest(0.0, slopes, ranges, best.many), least = most;
+    best.few = best.many;
+    if (most > budget) {
+        least = cheapest(dearest_, slopes, ranges, best.few);
+        if (least > budget) return best;
+        double low = 0.0, high = dearest_;
+        std::vector<std::int32_t> at;
+        for (int i = 0; i < kSettings.plans.halvings; ++i) {
+            const double price = 0.5 * (low + high), bought = cheapest(price, slopes, ranges, at);
+            (bought > budget ? low : high) = price;
+            (bought > budget ? most : least) = bought;
+            (bought > budget ? best.many : best.few) = at;
+        }
+        best.share = (budget - least) / (most - least);
+    }
+    best.cost = 0.0;
+    for (const std::int32_t k : best.few) best.cost += (1.0 - best.share) * total[k];
+    for (const std::int32_t k : best.many) best.cost += best.share * total[k];
+    return best;
+}
+
+double StockTable::rise(std::int32_t leaf, std::int32_t product, double from, double to) const {
+    const std::int32_t place = place_[leaf];
+    if (place < 0) return kInfinity;
+    const Line& own = line(place, product);
+    const std::size_t begin = bend(place, product), end = begin + size(place);
+    double steps = 0.0;
+    for (std::size_t i = begin; i < end && static_cast<std::size_t>(bends_[i]) < first_[product + 1]; ++i) {
+        const double demand = points_[bends_[i]];
+        if (demand >= to) break;
+        steps += mass(i) * (to - std::max(from, demand));
+    }
+    return own.slope * (to - from) + own.rise * steps;
+}
+
 StockCriterion::StockCriterion(std::shared_ptr<const StockTable> table, std::vector<double> rival,
-                               std::shared_ptr<const StockTable> all, double budget)
+                               std::shared_ptr<const StockTable> all, double budget, std::optional<StockLimit> limit)
     : MeanCriterion(table->leaves()),
       table_(std::move(table)),
       all_(std::move(all)),
@@ -314,6 +357,8 @@ StockCriterion::StockCriterion(std::shared_ptr<const StockTable> table, std::vec
       budget_(budget) {
     if (all_ != nullptr && all_->leaves() != table_->leaves())
         throw std::invalid_argument("Both tables must be about the same leaves.");
+    if (limit && all_ == nullptr) throw std::invalid_argument("A limit sets quantities apart from all others.");
+    if (limit) exchange_.emplace(*all_, *limit, budget_);
     add_rival(rival_);
 }
 
@@ -324,35 +369,29 @@ Criterion::Excess StockCriterion::excess(LeafView leaves, EtaRange, std::span<st
     double rival = 0.0;
     for (const std::int32_t leaf : leaves) rival += rival_[leaf];
     if (all_ != nullptr) {
-        all_->sum(leaves, total);
-        std::vector<std::int32_t> at;
-        const double best = all_->least(total, &at);
-        if (affordable(at)) rival = std::min(rival, best);
+        all_->sum(leaves, total, &slopes);
+        rival = std::min(rival, all_->bought(total, slopes, all_->ranges(), budget_).cost);
     }
     return {own - rival, 0};
-}
-
-bool StockCriterion::affordable(const std::vector<std::int32_t>& at) const {
-    double total = 0.0;
-    for (const std::int32_t k : at) total += all_->points()[static_cast<std::size_t>(k)];
-    return total <= budget_;
 }
 
 // What the rival costs in each leaf: where the best of all quantities are asked for, those that are so at the
 // projection.
 std::vector<double> StockCriterion::against(const OpenBox& open) const {
     if (all_ == nullptr) return rival_;
-    std::vector<double> total;
-    all_->sum(open.counted(), total);
-    std::vector<std::int32_t> at;
-    const double best = all_->least(total, &at);
+    std::vector<double> total, slopes;
+    all_->sum(open.counted(), total, &slopes);
+    const StockTable::Bought best = all_->bought(total, slopes, all_->ranges(), budget_);
     double given = 0.0;
     for (const std::int32_t leaf : open.counted()) given += rival_[leaf];
-    if (given <= best || !affordable(at)) return rival_;
+    if (given <= best.cost) return rival_;
     std::vector<double> found(rival_.size(), 0.0);
     const auto write = [&](std::int32_t leaf) {
         found[leaf] = 0.0;
-        for (std::int32_t j = 0; j < all_->products(); ++j) found[leaf] += all_->cost(leaf, j, at[j]);
+        for (std::int32_t j = 0; j < all_->products(); ++j) {
+            found[leaf] += (1.0 - best.share) * all_->cost(leaf, j, best.few[j]);
+            if (best.share > 0.0) found[leaf] += best.share * all_->cost(leaf, j, best.many[j]);
+        }
     };
     for (std::int32_t t = 0; t < open.trees; ++t) {
         open.reach.each(t, write);
@@ -405,7 +444,57 @@ void StockCriterion::narrow(OpenBox& open, std::span<const double> slopes, doubl
     open.plans = left_.make<PossiblePlans>({{}, std::move(ranges), {}, cheapest, dearest}, bytes);
 }
 
-void StockCriterion::lean(OpenBox& open) const { lean_priced(open); }
+// What leaves say of an exchange stands for the criterion: of several, the least.
+void StockCriterion::lean(OpenBox& open) const {
+    const StockExchange::Offers offers = exchange_ ? exchange_->offers(open.counted(), 0.0) : StockExchange::Offers{};
+    if (offers.any.empty()) {
+        lean_priced(open);
+        return;
+    }
+    write_row(open, 0, [&](std::int32_t, std::int32_t leaf) {
+        double least = kInfinity;
+        for (const auto offer : offers.any) least = std::min(least, exchange_->gain(leaf, offer, offers.step));
+        return least;
+    });
+}
+
+// Rule the box out, or leaves of it, where every exchange pays; split it by the one that pays least.
+bool StockCriterion::bound_exchanges(OpenBox& open, const StockExchange::Offers& offers, double tau) const {
+    struct Open {
+        double slack;
+        std::vector<double> row;
+        Leaves best;
+    };
+    std::vector<Open> left;
+    for (const auto offer : offers.any) {
+        write_row(open, 0, [&](std::int32_t, std::int32_t leaf) { return exchange_->gain(leaf, offer, offers.step); });
+        std::vector<double>& row = room(open).rows[0];
+        Leaves best = open.here;
+        const double total =
+            least_sum(open.reach, 0, open.trees, [&](std::int32_t, std::int32_t leaf) { return row[leaf]; }, best);
+        if (total > tau) continue;
+        left.push_back({tau - total, row, std::move(best)});
+        if (left.size() > 1 && left.back().slack > left.front().slack) std::swap(left.front(), left.back());
+    }
+    if (left.empty()) return false;
+    for (std::int32_t t = 0; t < open.trees; ++t)
+        open.reach.drop(t, [&](std::int32_t leaf) {
+            return std::all_of(left.begin(), left.end(),
+                               [&](const Open& one) { return one.row[leaf] > one.row[one.best[t]] + one.slack; });
+        });
+    auto& [slack, row, best] = left.front();
+    open.slack = slack;
+    for (std::int32_t t = 0; t < open.trees; ++t) {
+        open.best[t] = best[t];
+        open.gains[t] = row[open.here[t]] - row[best[t]];
+    }
+    // Whoever asks for the criterion's row is told the least that is known, whichever exchange it is.
+    for (std::size_t i = 1; i < left.size(); ++i)
+        std::transform(row.begin(), row.end(), left[i].row.begin(), row.begin(),
+                       [](double a, double b) { return std::min(a, b); });
+    room(open).rows[0] = std::move(row);
+    return true;
+}
 
 // The same; what the budget costs at the price that suits the projection.
 double StockCriterion::lean_priced(OpenBox& open) const {
@@ -484,6 +573,11 @@ bool StockCriterion::guide(OpenBox& open) const {
 }
 
 bool StockCriterion::bound(OpenBox& open, double tau) const {
+    if (exchange_) {
+        const StockExchange::Offers offers = exchange_->offers(open.counted(), tau);
+        if (!offers.any.empty())
+            return bound_exchanges(open, offers, tau + kRounding.stock * exchange_->largest(offers));
+    }
     if (is_large(open)) return guide(open);  // it is hardly ever ruled out: its halves are bounded
     double size = lean_priced(open);
     for (std::int32_t t = 0; t < open.trees; ++t) size += std::abs(row(open, 0)[open.here[t]]);

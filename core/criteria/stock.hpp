@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -76,6 +77,20 @@ public:
     Priced within(const std::vector<double>& total, const std::vector<double>& slopes, std::span<const EtaRange> ranges,
                   double budget) const;
 
+    // The best quantities that keep a budget: so much of `many`, the rest of `few`, both breakpoints of every product.
+    // They cost at most `cost`, which is infinite where even at the dearest price more is bought than it allows.
+    struct Bought {
+        std::vector<std::int32_t> few, many;
+        double share = 0.0, cost = kInfinity;
+    };
+    Bought bought(const std::vector<double>& total, const std::vector<double>& slopes, std::span<const EtaRange> ranges,
+                  double budget) const;
+    double quantity(const Bought& bought, std::int32_t product) const {
+        return (1.0 - bought.share) * points_[bought.few[product]] + bought.share * points_[bought.many[product]];
+    }
+    // By how much a product costs more in a leaf if its quantity rises between two of the first and the last one.
+    double rise(std::int32_t leaf, std::int32_t product, double from, double to) const;
+
 private:
     class Demands;
     struct Line {
@@ -94,6 +109,9 @@ private:
     }
     std::size_t size(std::int32_t place) const { return members_[place + 1] - members_[place]; }
     double mass(std::size_t bend) const { return masses_.empty() ? 1.0 : masses_[bend]; }
+    // The cheapest breakpoints where a unit has a price besides, and how many units that is.
+    double cheapest(double price, const std::vector<double>& slopes, std::span<const EtaRange> ranges,
+                    std::vector<std::int32_t>& at) const;
 
     bool whole_ = false;
     double dearest_;
@@ -129,14 +147,62 @@ void StockTable::each_line(std::int32_t leaf, std::int32_t product, EtaRange ran
     }
 }
 
+// A limit on one product that sets quantities apart from all others: at least, or at most, so much of it.
+struct StockLimit {
+    std::int32_t product;
+    double quantity;
+    bool at_least;
+};
+
+// Why no quantities that keep a limit are the best of all: it would pay to exchange a step of the product for one of
+// another.
+//
+// Take quantities z with at least q of product j, and any m_k of the others that use up what the budget leaves beside
+// q. Some z_k is at most m_k. As costs are convex, a step less of j saves at least what the one below q does, and a
+// step more of k costs at most what the one above m_k does. So where z is the best, up to tau, of all, there is a
+// product k with [step below q of j] - [step above m_k of k] <= tau: one sum over trees for every other product.
+// Without a budget it is the step of j alone; with "at most" everything is the other way round, and a budget that is
+// not used up is like one more product.
+class StockExchange {
+public:
+    // A step of the product, in exchange for one of another from a quantity on; of none where that is -1.
+    struct Offer {
+        std::int32_t other;
+        double from;
+    };
+    struct Offers {
+        double step = 0.0;
+        std::vector<Offer> any;  // none of them may pay: there is none where this is not known to be so
+    };
+
+    StockExchange(const StockTable& all, StockLimit limit, double budget);
+
+    // Steps that all pay, by more than tau, where the trees have these leaves.
+    Offers offers(LeafView leaves, double tau) const;
+    // What a leaf says an exchange gains.
+    double gain(std::int32_t leaf, Offer offer, double step) const;
+    // What all trees together can say of a step at most, either way.
+    double largest(const Offers& offers) const;
+
+private:
+    double least_gain(LeafView leaves, const Offers& offers) const;
+    Offers between(const StockTable::Bought& best, const StockTable::Bought& rest, double left, double step,
+                   double part) const;
+
+    const StockTable& all_;
+    StockLimit limit_;
+    double budget_, own_, range_, reach_ = 0.0;
+};
+
 class StockCriterion final : public MeanCriterion {
 public:
     // Against a rival that costs `rival` in each leaf (its mean over the leaf's samples, divided by the number of
     // trees), and against the best quantities of `all` where they are given and keep the budget. The set's own
     // quantities keep it as far as the table's prices of a unit see to that: where they do not, the criterion is less
     // than what is asked for, and whoever asks judges its candidates again.
+    // A `limit` is all that sets the quantities of the one table apart from those of the other.
     StockCriterion(std::shared_ptr<const StockTable> table, std::vector<double> rival,
-                   std::shared_ptr<const StockTable> all, double budget);
+                   std::shared_ptr<const StockTable> all, double budget, std::optional<StockLimit> limit = {});
 
     std::size_t breakpoints() const { return table_->breakpoints() + (all_ == nullptr ? 0 : all_->breakpoints()); }
 
@@ -153,11 +219,12 @@ private:
     bool is_large(const OpenBox& open) const;
     bool guide(OpenBox& open) const;
     std::vector<double> against(const OpenBox& open) const;
-    bool affordable(const std::vector<std::int32_t>& at) const;
+    bool bound_exchanges(OpenBox& open, const StockExchange::Offers& offers, double tau) const;
 
     std::shared_ptr<const StockTable> table_, all_;
     std::vector<double> rival_;
     double budget_;
+    std::optional<StockExchange> exchange_;
 };
 
 }  // namespace whence

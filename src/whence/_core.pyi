@@ -222,7 +222,12 @@ class StockCriterion(MeanCriterion):
     """Some quantities must not cost more than a rival."""
 
     def __init__(
-        self, table: StockTable, rival: Floats, all: StockTable | None = None, budget: float = ...
+        self,
+        table: StockTable,
+        rival: Floats,
+        all: StockTable | None = None,
+        budget: float = ...,
+        limit: tuple[int, float, bool] | None = None,
     ) -> None: ...
     breakpoints: Final[int]
 

@@ -67,6 +67,18 @@ class Stock:
         budget = self.budget if float(largest.sum()) > self.budget else np.inf
         return replace(self, holding=factor * self.holding, backorder=factor * self.backorder, budget=budget)
 
+    def limit_beside(self, everything: Stock) -> tuple[int, float, bool] | None:
+        """Return the product, the quantity and whether it is the least, where that limit is all that sets it apart."""
+        alike = self.budget == everything.budget and all(
+            np.array_equal(getattr(self, name), getattr(everything, name)) for name in ("holding", "backorder")
+        )
+        lower, upper = (np.flatnonzero(getattr(self, one) != getattr(everything, one)) for one in ("lower", "upper"))
+        if not alike or lower.size + upper.size != 1:
+            return None
+        if lower.size:
+            return int(lower[0]), float(self.lower[lower[0]]), True
+        return int(upper[0]), float(self.upper[upper[0]]), False
+
 
 @dataclass(frozen=True)
 class Routes:

@@ -240,7 +240,8 @@ class _Making:
         if not all(one.whole for one in made):
             return None
         rival = leaf_means(self.kept, self.question.claim.rival_decision)
-        return _core.StockCriterion(made[0], rival, made[1] if len(made) > 1 else None, stock.budget)
+        limit = None if everything is None else stock.limit_beside(everything)
+        return _core.StockCriterion(made[0], rival, made[1] if len(made) > 1 else None, stock.budget, limit)
 
     def stopped(self) -> Answer:
         """What is known where the time is up before the search begins."""
