@@ -166,3 +166,28 @@ def test_weekdays_come_in_their_order() -> None:
     assert list(policy.schema_.levels("day")) != ["Mon", "Tue", "Sun"]
     (strip,) = [one for one in strips(policy, X.iloc[0]) if one.feature == "day"]
     assert [one.begin for one in strip.stretches] == ["Mon", "Tue", "Sun"]
+
+
+@pytest.mark.parametrize("kind", [None, wh.Cyclic(24), wh.Discrete(step=1), wh.Continuous(step=2)], ids=repr)
+def test_whole_numbers_turn_between_two(kind: Any) -> None:
+    """Where a feature takes whole numbers only, the last one before a turn and the first one after it are told."""
+    rng = np.random.default_rng(4)
+    X = pd.DataFrame({"hour": 2 * rng.integers(0, 12, 120), "warm": rng.random(120)})
+    Y = np.where(X[["hour"]] < 9, 10.0, 20.0) + rng.random((120, 1))
+    schema = wh.Schema({} if kind is None else {"hour": kind})
+    policy = wh.Policy(wh.Newsvendor(1, 1), paper_forest(n_trees=9, random_state=0), schema=schema).fit(X, Y)
+    context = X.iloc[0]
+    hour, warm = strips(policy, policy.schema_.row(context), policy.decide(X.iloc[1]))
+    assert len(hour.stretches) > 1
+    plans, places = [policy.decide(context), policy.decide(X.iloc[1])], hour.numbers(0.0)
+    taken = [entry for _, entry in places if isinstance(entry, tuple)]
+    assert taken
+    whole = set(np.arange(0, 23, 1 if isinstance(kind, wh.Discrete | wh.Cyclic) else 2))
+    for before, after in zip(hour.stretches, hour.stretches[1:], strict=False):
+        assert {before.last, after.first} <= whole
+        assert not any(before.last < one < after.first for one in whole)
+        for one, value in ((before, before.last), (after, after.first)):
+            there = context.copy()
+            there["hour"] = value
+            assert judged(policy, there, plans) == (one.verdict, one.ahead)
+    assert all(one.first is None and one.last is None for one in warm.stretches)

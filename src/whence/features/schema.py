@@ -270,6 +270,11 @@ class Schema(Coordinates):
         """Return features that go in steps."""
         return [c.name for c in self._numbers.columns if c.step is not None or c.lattice is not None]
 
+    def step_of(self, name: str) -> float | None:
+        """Return the step of which a number takes whole multiples only; None where it takes others too."""
+        found = [c.lattice for c in self._numbers.columns if c.name == name and c.lattice is not None]
+        return float(found[0].step) if found else None
+
     def cut_at(self, cuts: Mapping[str, NDArray[np.floating]], units: bool, single: bool = True) -> Schema:
         """Return this schema for a forest that splits features at these thresholds, in its units or in coordinates.
 

@@ -122,9 +122,14 @@ def _draw(ax: Axes, policy: Policy, strip: Strip, place: int, row: pd.Series) ->
 def _numbers(ax: Axes, strip: Strip, place: int) -> None:
     """Write both ends below a strip, and where it turns where there is room."""
     for at, entry in strip.numbers(APART):
-        text = plain(float(entry), 3) if isinstance(entry, Real) else f"{pd.Timestamp(entry):%d %b}"
+        text = " | ".join(map(_written, entry if isinstance(entry, tuple) else [entry]))
         side = {0.0: "left", 1.0: "right"}.get(at, "center")
         ax.text(at, place + 0.3, text, ha=side, va="top", fontsize=7, color=SOFT)
+
+
+def _written(entry: Any) -> str:
+    """Return a number or a day in a few letters."""
+    return plain(float(entry), 3) if isinstance(entry, Real) else f"{pd.Timestamp(entry):%d %b}"
 
 
 def _legend(ax: Axes, drawn: Sequence[Strip]) -> None:

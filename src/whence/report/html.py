@@ -258,7 +258,9 @@ def strip_bar(strip: Strip, report: Report) -> Markup:
 
 
 def _short(entry: Any, kind: str) -> str:
-    """Return a number or a day in a few letters."""
+    """Return a number or a day in a few letters, two numbers with a bar between them."""
+    if isinstance(entry, tuple):
+        return " | ".join(_short(one, kind) for one in entry)
     return f"{entry:%d %b}" if kind == "date" else value(entry, kind)
 
 

@@ -63,6 +63,8 @@ class Stretch:
         Which of the two is cheaper there, whatever others are; with as much, the alternative.
     settled : bool
         Whether that is so in all of it; otherwise the time was up before it was known that no other plan is better.
+    first, last : float or None
+        Of a feature that takes some numbers only, such as whole ones, the smallest and the largest that lie in it.
     """
 
     begin: Any
@@ -70,6 +72,8 @@ class Stretch:
     verdict: Verdict
     ahead: Verdict
     settled: bool
+    first: float | None = None
+    last: float | None = None
 
 
 @dataclass(frozen=True)
@@ -117,13 +121,17 @@ class Strip:
         return (at - low) / (high - low) if high > low else 0.5
 
     def numbers(self, apart: float) -> list[tuple[float, Any]]:
-        """Return what is written below it: both ends and, at least `apart` from others, where it turns."""
+        """Return what is written below it: both ends and, at least `apart` from others, where it turns.
+
+        That is a number or a day, or the two numbers between which it turns where the feature takes none in between.
+        """
         if not self.ordered:
             return []
-        written = [(0.0, self.stretches[0].begin), (1.0, self.stretches[-1].end)]
-        for (left, _), turn in zip(self.spans()[1:], self.turns, strict=True):
+        written: list[tuple[float, Any]] = [(0.0, self.stretches[0].begin), (1.0, self.stretches[-1].end)]
+        for (left, _), before, one in zip(self.spans()[1:], self.stretches, self.stretches[1:], strict=False):
             if all(abs(left - other) > apart for other, _ in written):
-                written.append((left, turn))
+                known = before.last is not None and one.first is not None
+                written.append((left, (before.last, one.first) if known else one.begin))
         return written
 
 
@@ -141,6 +149,19 @@ class _Cells:
     edges: Floats | None
     exact: bool
     ordered: bool
+    step: float | None = None  # of a number that takes only whole multiples of it; 0 where it takes `values` only
+
+    def taken(self, first: int, last: int) -> tuple[float | None, float | None]:
+        """Return the smallest and the largest number from cell `first` to `last` that the feature takes."""
+        if self.step is None or self.edges is None:
+            return None, None
+        if not self.step:
+            return self.values[first], self.values[last]
+        low, high = self.edges[first], self.edges[last + 1]
+        # A threshold belongs to the cell below it.
+        begin = np.floor(low / self.step) + 1.0 if first else np.ceil(low / self.step)
+        found = float(begin * self.step), float(np.floor(high / self.step) * self.step)
+        return found if found[0] <= found[1] else (None, None)
 
 
 def strips(
@@ -168,7 +189,7 @@ def strips(
     near : float
         From which share of the cost on another plan counts as better than both.
     seconds : float, optional
-        Processor seconds for which the problem may be solved for cells in which no better plan is known yet.
+        Processor seconds after which the problem is no longer solved for cells in which no better plan is known yet.
 
     Examples
     --------
@@ -180,6 +201,7 @@ def strips(
     >>> [one.verdict for one in strip.stretches], [round(float(turn), 1) for turn in strip.turns]
     (['decision', 'alternative'], [0.5])
     """
+    until = np.inf if seconds is None else time.thread_time() + seconds
     names = policy.schema_.names if features is None else list(features)
     unknown = [name for name in names if name not in policy.schema_.names]
     if unknown:
@@ -187,7 +209,7 @@ def strips(
         raise InputError(f"'features' must be among {known}. Got {unknown[0]!r} instead.", parameter="features")
     sides = [_cells(policy, row, name) for name in names]
     own = policy.decision_in(row).plan if decision is None else decision
-    judge = _Judge(policy, row, [own, *([] if alternative is None else [alternative])], near, seconds)
+    judge = _Judge(policy, row, [own, *([] if alternative is None else [alternative])], near, until)
     verdicts = judge.verdicts(sides)
     found, first = [], 0
     for side in sides:
@@ -206,7 +228,8 @@ def _strip(side: _Cells, verdicts: Ints) -> Strip:
         if side.edges is not None:
             begin, end = float(side.edges[first]), float(side.edges[last + 1])
         sure = bool(settled[first : last + 1].all())
-        stretches.append(Stretch(begin, end, VERDICTS[best[first]], VERDICTS[ahead[first]], sure))
+        known = side.taken(first, last)
+        stretches.append(Stretch(begin, end, VERDICTS[best[first]], VERDICTS[ahead[first]], sure, *known))
     return Strip(side.name, side.ordered, side.exact, tuple(stretches))
 
 
@@ -246,7 +269,7 @@ def _whole(policy: Policy, row: pd.Series, name: str, levels: list[Any], ends: t
         levels = [*levels, *np.arange(ends[0], ends[1] + step / 2, step)]
     at = np.unique(np.asarray(levels, dtype=np.float64))
     edges = np.concatenate([at[:1], (at[1:] + at[:-1]) / 2, at[-1:]])
-    return _Cells(name, at.tolist(), edges, True, True)
+    return _Cells(name, at.tolist(), edges, True, True, 0.0)
 
 
 def _between(policy: Policy, row: pd.Series, name: str, low: float, high: float) -> _Cells:
@@ -255,7 +278,10 @@ def _between(policy: Policy, row: pd.Series, name: str, low: float, high: float)
     if isinstance(weights, TreeWeights) and not weights.capabilities.forecasts:
         turns = _turns(policy, row, name)
         edges = np.concatenate([[low], turns[(turns > low) & (turns < high)], [high]])
-        return _Cells(name, ((edges[1:] + edges[:-1]) / 2).tolist(), edges, True, True)
+        step = policy.schema_.step_of(name)
+        # Of finer steps, where it turns is told as for any number.
+        whole = None if step is None or step < 1 else step
+        return _Cells(name, ((edges[1:] + edges[:-1]) / 2).tolist(), edges, True, True, whole)
     at = np.linspace(low, high, SAMPLES if high > low else 1)
     edges = np.concatenate([at[:1], (at[1:] + at[:-1]) / 2, at[-1:]])
     return _Cells(name, at.tolist(), edges, False, True)
@@ -299,12 +325,10 @@ def _reached(tree: Any, column: int, seen: NDArray[np.float32]) -> Iterator[floa
 class _Judge:
     """Says for contexts which of the decision, an alternative and all other plans is best."""
 
-    def __init__(
-        self, policy: Policy, row: pd.Series, plans: Sequence[Any], near: float, seconds: float | None
-    ) -> None:
+    def __init__(self, policy: Policy, row: pd.Series, plans: Sequence[Any], near: float, until: float) -> None:
         self.policy, self.row, self.plans, self.near = policy, row, plans, near
         self.moving = policy.weights_.capabilities.forecasts
-        self.until = np.inf if seconds is None else time.thread_time() + seconds
+        self.until = until  # by the processor time of this thread
         # What every plan costs in every past observation: the two that are compared, and others that came up.
         self.costs = [] if self.moving else [self._costs(plan, policy.Y_) for plan in plans]
 
@@ -337,7 +361,8 @@ class _Judge:
                 if best[i] < limit[i] and len(self.costs) < KEPT:
                     # The new plan may be the better one in other cells as well: these need not be solved.
                     self.costs.append(self._costs(plan, self.policy.Y_))
-                    best = np.minimum(best, self._risks(self.costs[-1], weights))
+                    rest = np.flatnonzero((best >= limit) & ~settled)
+                    best[rest] = np.minimum(best[rest], self._risks(self.costs[-1], weights[rest]))
             else:
                 settled[i] = True
         return self._told(paid[:two], best < limit, settled)[:, place]

@@ -13,7 +13,7 @@ from whence.web.scenes import Scene
 
 __all__ = ["router"]
 
-#: Processor seconds for which problems are solved: while a control is moved, and once it rests.
+#: Processor seconds after which no more problems are solved: while a control is moved, and once it rests.
 SECONDS, PATIENT = 0.1, 2.0
 
 

@@ -259,6 +259,8 @@ class StripStretch(_Answer):
     verdict: Literal["decision", "alternative", "another"] = Field(description="The plan that is best there.")
     ahead: Literal["decision", "alternative"] = Field(description="Which of the two is cheaper there.")
     settled: bool = Field(description="Whether it is known that no other plan is better than that.")
+    first: float | None = Field(None, description="The smallest number in it that the feature takes, if not any.")
+    last: float | None = Field(None, description="The largest such number.")
 
 
 class FeatureStrip(_Answer):

@@ -27,7 +27,7 @@ const ways = ({ ahead, settled: known }) => `${ahead === "alternative" ? "ahead"
 function told(strip, feature) {
   const best = (one) => `${WORDS[one.verdict]} is best`;
   if (!strip.ordered) return strip.stretches.map((one) => `${value(one.begin, feature)}: ${best(one)}`).join("; ");
-  const from = (one) => (feature.kind === "date" ? day(one.begin) : value(one.begin, feature, 4));
+  const from = (one) => (feature.kind === "date" ? day(one.begin) : value(one.first ?? one.begin, feature, 4));
   return strip.stretches.map((one, i) => (i ? `from ${from(one)} on ${best(one)}` : best(one))).join(", ");
 }
 
@@ -52,16 +52,18 @@ function line(strip, feature, now) {
     return node;
   };
   const written = [];
-  const turns = strip.stretches.slice(1).filter(({ begin }) => {
+  const turns = strip.stretches.map((one, i) => ({ ...one, before: strip.stretches[i - 1]?.last })).slice(1).filter(({ begin }) => {
     const free = written.every((other) => Math.abs(other - at(begin)) > APART);
     if (free) written.push(at(begin));
     return free;
   });
+  /** Where it turns: at a number or, where the feature takes none in between, from one to the next. */
+  const turn = ({ before, first, begin }) => (typeof before === "number" && typeof first === "number" ? `${plain(before, 4)} | ${plain(first, 4)}` : text(begin));
   const text = (entry) => (feature.kind === "date" ? day(entry).split(" ").slice(1, 3).join(" ") : plain(entry, 3));
   return h("div", { class: "strip-line" },
     h("div", { class: "strip-track" }, strip.stretches.map((one) => placed(h("i", { class: `stretch ${LOOKS[one.verdict]} ${ways(one)}` }), at(one.begin), Math.max(high > low ? at(one.end) - at(one.begin) : 1, 0.004))),
       now !== null && now !== undefined && placed(h("i", { class: "strip-now" }), at(now))),
-    h("div", { class: "strip-numbers" }, h("span", { class: written.some((part) => part < FROM_END) ? "covered" : "", text: text(strip.stretches[0].begin) }), turns.map((one) => placed(h("span", { class: "turn", text: text(one.begin) }), at(one.begin))),
+    h("div", { class: "strip-numbers" }, h("span", { class: written.some((part) => part < FROM_END) ? "covered" : "", text: text(strip.stretches[0].begin) }), turns.map((one) => placed(h("span", { class: "turn", text: turn(one) }), at(one.begin))),
       h("span", { class: written.some((part) => part > 1 - FROM_END) ? "covered" : "", text: text(strip.stretches.at(-1).end) })));
 }
 
