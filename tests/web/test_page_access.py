@@ -86,7 +86,7 @@ def states_of_the_bakery(page: Page) -> Iterator[str]:
     for summary in page.locator(".certificate summary").all():
         summary.click()
     yield "explanation found, then"
-    page.locator("[data-kind=relative] .badge .term").click()
+    page.locator("[data-kind=relative] .badge .distance .term").click()
     expect(page.locator("#term-distance")).to_be_visible()
     yield "a word explained"
     page.keyboard.press("Escape")
@@ -175,7 +175,7 @@ def test_words_are_explained_where_they_stand(browser: Browser, examples: str) -
     watched = opened(browser, examples, scene="city", width=390, has_touch=True)
     page = watched.page
     asked(page)
-    word = page.locator("[data-kind=relative] .badge .term")
+    word = page.locator("[data-kind=relative] .badge .distance .term")
     word.focus()
     page.keyboard.press("Enter")
     expect(page.locator("#term-distance")).to_contain_text("How far the context found is from the one asked about.")
@@ -183,7 +183,7 @@ def test_words_are_explained_where_they_stand(browser: Browser, examples: str) -
     page.keyboard.press("Escape")
     expect(page.locator("#term-distance")).to_be_hidden()
     expect(word).to_be_focused()
-    page.locator("#outcomes h3 .term").tap()
+    page.locator("#outcomes h3 .term", has_text="speak").tap()
     expect(page.locator("#term-speak")).to_contain_text("a weight")
     _inside(page, "#term-speak")
     page.locator("h2", has_text="What both plans cost").tap()

@@ -2,20 +2,38 @@
 
 from __future__ import annotations
 
+import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 from tests.web.browser import PATIENCE, Server, eventually, opened
+from tests.web.test_page_access import AXE, RUN, SETTLED
 
-BIKES = Path(__file__).parents[2] / "examples" / "bike-share" / "whence.toml"
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+#: Which colours are looked at, by the width of the window.
+SCHEMES: dict[int, Literal["light", "dark"]] = {1280: "light", 768: "dark", 390: "dark"}
+#: Servers of this module by their addresses.
+SERVERS: dict[str, Server] = {}
 
 
 @pytest.fixture(scope="module")
 def bikes() -> Iterator[str]:
     """Address of `whence serve` with the bike-share project."""
-    server = Server(str(BIKES)).wait_for_workers()
+    server = Server(str(EXAMPLES / "bike-share" / "whence.toml"), "--time-limit", "10").wait_for_workers()
+    SERVERS[server.url] = server
+    yield server.url
+    server.stop()
+
+
+@pytest.fixture(scope="module")
+def kitchen() -> Iterator[str]:
+    """Address of `whence serve` with the restaurant's project."""
+    server = Server(str(EXAMPLES / "restaurant" / "whence.toml"), "--time-limit", "10").wait_for_workers()
     yield server.url
     server.stop()
 
@@ -82,5 +100,70 @@ def test_moving_a_control_asks_again(browser: Browser, bikes: str) -> None:
     page.get_by_label("hour", exact=True).fill("8")
     eventually(page, lambda: sum(method == "BY ITSELF" for method, _ in watched.calls) >= 2)
     expect(page.locator(".opening .verdict")).to_be_visible()
+    watched.assert_quiet()
+    page.context.close()
+
+
+def test_the_first_decision_and_the_first_answer_come_soon(browser: Browser, bikes: str) -> None:
+    """From opening the page: a decision within 1 s, an answer within 3 s, by clock or processor."""
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    began, worked = time.monotonic(), SERVERS[bikes].processor_seconds()
+    page.goto(bikes)
+    taken = []
+    for place in (".plan-card.d .cost b", ".opening .verdict"):
+        expect(page.locator(place)).not_to_be_empty()
+        taken.append(min(time.monotonic() - began, SERVERS[bikes].processor_seconds() - worked))
+    assert taken[0] <= 1.0
+    assert taken[1] <= 3.0
+    page.close()
+
+
+def test_whole_numbers_turn_between_two(browser: Browser, bikes: str) -> None:
+    """The strip of the hour says between which two hours it turns, and the only project needs no choice of one."""
+    watched = opened(browser, bikes, reduced_motion="reduce")
+    page = watched.page
+    expect(page.locator("[data-feature=hour] .turn")).to_have_text("6 | 7")
+    expect(page.locator("[data-feature=hour] .strip")).to_have_attribute(
+        "aria-label", re.compile("from 7 on the decision")
+    )
+    expect(page.locator("#scene")).to_be_hidden()
+    watched.assert_quiet()
+    page.context.close()
+
+
+def test_other_questions_are_pictures_first(browser: Browser, kitchen: str) -> None:
+    """Ways, facts and differences are drawn on the ranges of their features, before the words; axe finds nothing."""
+    watched = opened(browser, kitchen, reduced_motion="reduce")
+    page = watched.page
+    page.locator("#subject").select_option("any relative")
+    for name in ("front", "menu", "reasons"):
+        page.locator(f"#ask-{name}").click()
+    page.get_by_label("Before: past observation").fill("6")
+    page.get_by_label("Before: past observation").press("Enter")
+    for name in ("front", "menu", "reasons", "compare"):
+        found = page.locator(f"[data-other={name}]")
+        expect(found.locator(".downloads")).to_be_visible(timeout=8 * PATIENCE)
+        drawn = found.locator(".multiple")
+        assert drawn.count() >= 1
+        expect(found.locator(".multiple .range-mark.was").first).to_be_attached()
+    for name in ("reasons", "compare"):
+        tops = [page.locator(f"[data-other={name}] {part}").first.bounding_box() for part in (".multiple", ".spoken")]
+        assert tops[0]
+        assert tops[1]
+        assert tops[0]["y"] < tops[1]["y"]
+    weekday = page.locator("[data-other=compare] li", has_text="weekday").locator(".multiple")
+    expect(weekday.locator(".range-mark.was")).to_have_count(1)
+    expect(weekday.locator("li.inside")).to_have_text("Sat")
+    expect(page.locator("[data-other=menu] .relied")).to_contain_text("How often such answers are true is not known")
+    expect(page.locator("[data-other=compare] .together")).to_contain_text("€")
+    page.evaluate(AXE)
+    for width, colours in SCHEMES.items():
+        page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(color_scheme=colours)
+        page.evaluate(SETTLED)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), width
+        assert page.evaluate(RUN, True) == [], width
+    page.locator("[data-other=compare] .term").click()
+    expect(page.locator("#term-shapley")).to_contain_text("average over all orders")
     watched.assert_quiet()
     page.context.close()

@@ -85,7 +85,7 @@ def test_facts_that_settle_it(browser: Browser, examples: str) -> None:
     found = other(page, "reasons")
     expect(found.locator(".verdict")).to_contain_text("As long as", timeout=LONG)
     expect(found).to_contain_text("About your plan, better than the decision.")
-    facts = found.locator(".fact-list li")
+    facts = found.locator(".fact-list > li")
     assert facts.count() >= 1
     expect(facts.first).to_contain_text("Without it, this would do:")
     facts.first.get_by_role("button", name="Show").press("Enter")

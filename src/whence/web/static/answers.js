@@ -31,7 +31,12 @@ const BADGES = {
   interrupted: ["open", "warn", "Stopped: best so far"],
 };
 /** Lines of the certificate with a word that needs one. */
-const NAMED = { distance: "distance", "boxes or nodes searched": "boxes", "holds in": "refits" };
+const NAMED = {
+  status: "proved", kind: "absolute", risk: "risk", distance: "distance", "proved lower bound": "gap", gap: "gap", confidence: "confidence", usual: "usual", "asked for no less usual than": "usual",
+  "tolerance on costs": "tolerance", "boxes or nodes searched": "boxes", "holds in": "refits", "true in the world": "worlds", "model of the world": "worlds",
+};
+/** What is explained of a badge. */
+const PROOFS = { optimal: "proved", none: "none", already: "already", time_limit: "proved", interrupted: "proved" };
 const NOTHING_YET = { time_limit: "Time is up: nothing found", interrupted: "Stopped: nothing found yet" };
 
 /** The lines of an answer, the verdict first; both plans are on the page already. */
@@ -57,7 +62,7 @@ export function restOf(found, brief = false) {
 export function badge(found) {
   const [tone, picture, said] = BADGES[found.status] ?? ["plain", "check", found.status];
   const text = (!found.context && NOTHING_YET[found.status]) || said;
-  return h("p", { class: `badge ${tone}` }, icon(picture), h("span", { text }),
+  return h("p", { class: `badge ${tone}` }, icon(picture), PROOFS[found.status] ? term(PROOFS[found.status], text) : h("span", { text }),
     Number.isFinite(found.distance) && found.status !== "already" && h("span", { class: "distance" }, term("distance"), ` ${plain(found.distance, 4)}`));
 }
 

@@ -2,6 +2,7 @@
 
 import { h, put } from "./dom.js";
 import { plain, share } from "./format.js";
+import { term } from "./terms.js";
 import { ask, judgedByRefits, ownConditions, state } from "./state.js";
 
 const MARGINS = [0, 0.01, 0.02, 0.05, 0.1, 0.2];
@@ -92,7 +93,7 @@ export function conditionsDrawer() {
   const choices = [choice("holds", HOLDS), choice("margin", MARGINS), choice("plausible", PLAUSIBLE)];
   const title = h("summary", { text: "Conditions" });
   const note = h("p", { class: "hint" });
-  const node = h("details", { class: "conditions" }, title, h("div", { class: "row" }, choices.map((one) => one.node)), note);
+  const node = h("details", { class: "conditions" }, title, h("div", { class: "row" }, choices.map((one) => one.node)), h("p", { class: "hint" }, term("conditions", "What are conditions?")), note);
   function sync() {
     for (const one of choices) one.sync();
     const own = ownConditions(state.scene);

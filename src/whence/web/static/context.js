@@ -7,6 +7,7 @@ import { value } from "./format.js";
 import { outside } from "./history.js";
 import { announce, failed } from "./notices.js";
 import { stripLegend, stripOf } from "./strips.js";
+import { term } from "./terms.js";
 import { ask, numbers, observationNamed, shownChanges, shownContext, shownThen, state, subscribe } from "./state.js";
 
 const CHANGE = { fixed: "The model keeps this as it is.", increase: "May only rise.", decrease: "May only fall." };
@@ -146,6 +147,7 @@ function build() {
     announce("The context is as it was at the start.");
   }, { icon: "reset", class: "button quiet", label: "Reset the context, locks and limits" });
   put(byId("context-tools"), reset);
+  put(byId("context-heading"), term("context", "Context"));
   legend = stripLegend();
   put(byId("context"), legend.node, h("div", { class: "features" }, rows.map((row) => row.node)), observation.node);
 }

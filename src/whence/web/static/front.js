@@ -2,7 +2,8 @@
 
 import { button, h, s } from "./dom.js";
 import { plain } from "./format.js";
-import { isPicked, paragraphs, slot, waysThere } from "./slot.js";
+import { pictureOf } from "./multiples.js";
+import { isPicked, paragraphs, reliedOn, slot, waysThere } from "./slot.js";
 import { ask, state } from "./state.js";
 
 const [WIDTH, HEIGHT, LEFT, TOP, BOTTOM] = [320, 150, 16, 26, 34];
@@ -32,7 +33,7 @@ function chart(allowed, explanations, sentence) {
     s("text", { x: WIDTH / 2, y: HEIGHT - 4, class: "small mid", text: "distance, by the number of changes" }));
 }
 
-function front({ sentence, answer, explanations }, { about }) {
+function front({ sentence, answer, explanations }, { about, kind }) {
   const found = explanations.filter(({ then }) => then);
   if (found.length < 1 || explanations[0].explanation.status === "already") return h("div", { class: "spoken" }, paragraphs(sentence));
   const lines = sentence.split("\n");
@@ -42,11 +43,12 @@ function front({ sentence, answer, explanations }, { about }) {
     const last = i === answer.allowed.length - 1;
     const set = () => ask({ conditions: { ...state.conditions, changes: last ? all : allowed } });
     return h("li", { class: isPicked(listed) ? "selected" : "" }, h("p", { text: lines[i] }),
+      listed.then && h("div", { class: "multiples" }, listed.explanation.changes.map((change) => h("div", {}, h("span", { class: "hint", text: change.feature }), pictureOf(change)))),
       listed.then && h("div", { class: "row" }, waysThere(listed, about, `the context with ${words(allowed, last)} ${allowed > 1 ? "changes" : "change"}`),
         button("Set the slider", set, { class: "button quiet", label: last ? "Set the slider to any number of changes" : `Set the slider to ${allowed}` })));
   });
   return [h("div", { class: "front-answer" }, rows.length > 1 && h("figure", {}, chart(answer.allowed, explanations, sentence)), h("ol", { class: "front-rows" }, rows)),
-    lines.slice(explanations.length).map((text) => h("p", { class: "hint", text }))];
+    lines.slice(explanations.length).map((text) => h("p", { class: "hint", text })), reliedOn(about, kind)];
 }
 
 export const frontSlot = () => slot({ name: "front", title: "How few changes would do?", hint: "The nearest context with one change, with at most two, and so on.", text: "How few changes would do?", draw: front, apart: true });

@@ -147,6 +147,8 @@ async function start() {
   }
   const picker = byId("scene");
   put(picker, state.scenes.map((scene) => h("option", { value: scene.id, text: named(scene.id) })));
+  // The heading below names the only one.
+  picker.parentElement.hidden = state.scenes.length === 1;
   picker.onchange = () => { note(); open(picker.value); };
   if (!state.scenes.length) {
     cover(emptyState("There is nothing to decide yet.", "Start “whence serve” with a project, or without one for the built-in examples."));

@@ -108,7 +108,7 @@ export function startOutcomes() {
     // The plan that takes over is not the one that is shown today.
     const both = found && (then || !takingOver()) && shownResult().explanation.spread;
     spread.update(both || check?.spread || decision?.spread, both && then ? 1 : 0, unit);
-    heading.textContent = state.scene.risk;
+    if (heading.textContent !== state.scene.risk) put(heading, term("risk", state.scene.risk));
     caption.textContent = compared(then, then ? there : today);
     byId("outcomes").classList.toggle("stage-then", Boolean(then));
     byId("outcomes-stage").textContent = then ? "then" : "today";

@@ -10,6 +10,7 @@ import { announce, failed } from "./notices.js";
 import { quantitiesView } from "./plan-quantities.js";
 import { routeView } from "./plan-route.js";
 import { wordsView } from "./plan-words.js";
+import { term } from "./terms.js";
 import { ask, missing, numbers, observationNamed, planName, plannedIn, shownThen, state, subscribe, takingOver } from "./state.js";
 
 /** A plan of more letters than this is folded. */
@@ -34,7 +35,7 @@ function card(kind, heading, subtitle, ...more) {
     whole.textContent = open ? "Less of it" : "All of it";
     whole.setAttribute("aria-expanded", String(open));
   };
-  const title = h("h3", { text: heading });
+  const title = h("h3", {}, kind === "d" ? term("decision", heading) : heading);
   const node = h("section", { class: `card plan-card ${kind}`, "aria-label": heading },
     h("div", { class: "card-head" }, h("div", {}, title, under), cost), text, whole, more);
   return {

@@ -3,6 +3,7 @@
 import { h } from "./dom.js";
 import { plain } from "./format.js";
 import { paragraphs, slot } from "./slot.js";
+import { term } from "./terms.js";
 
 const percent = (share) => `${plain(100 * share, Math.abs(share) < 0.995 ? 2 : 3)} %`;
 
@@ -38,7 +39,7 @@ function simplicity({ average, curve }) {
     bar.style.left = "0";
     bar.style.width = `${Math.max(1, (100 * Math.max(extra, 0)) / most)}%`;
     return h("li", {}, h("span", { class: "share-name", text: name }), h("div", { class: "share-track", "aria-hidden": "true" }, bar), h("span", { class: "share-amount", text: percent(extra) }));
-  })), h("figcaption", { class: "hint", text: "The price of simplicity: how much more than the policy they cost on rows not seen." }));
+  })), h("figcaption", { class: "hint" }, term("simplicity", "The price of simplicity"), ": how much more than the policy they cost on rows not seen."));
 }
 
 /** What is known of a rule, besides its plan. */
@@ -50,10 +51,9 @@ function known({ share, extra, error, worst_at_most: most, worst_at_least: least
 
 /** The rules one below the other, and what simplicity costs. */
 function rules({ sentence, answer }) {
-  return [h("div", { class: "spoken" }, paragraphs(sentence)),
+  return [simplicity(answer), h("div", { class: "spoken" }, paragraphs(sentence)),
     h("ol", { class: "rule-list" }, answer.rules.map((rule) => h("li", {},
-      h("p", {}, h("span", { text: rule.condition === "always" ? "Always: " : `If ${rule.condition}: ` }), h("b", { text: rule.told })), h("p", { class: "hint", text: known(rule) })))),
-    simplicity(answer)];
+      h("p", {}, h("span", { text: rule.condition === "always" ? "Always: " : `If ${rule.condition}: ` }), h("b", { text: rule.told })), h("p", { class: "hint", text: known(rule) }))))];
 }
 
 export const rulesSlot = () => slot({ name: "rules", title: "What does it do in general?", hint: "The policy as a few rules: what they cost more than it on rows not seen, and how far each can be off, proved.", text: "Show it as a few rules", draw: rules });

@@ -3,16 +3,16 @@
 import { api } from "./api.js";
 import { control, freshId } from "./controls.js";
 import { button, h, put } from "./dom.js";
-import { plain, withUnit } from "./format.js";
+import { aligned, withUnit } from "./format.js";
 import { failed } from "./notices.js";
 import { askOther, otherObstacle, pendingOther } from "./others.js";
+import { pictureOf } from "./multiples.js";
 import { paragraphs, slot } from "./slot.js";
 import { numbers, observationNamed, state } from "./state.js";
+import { term } from "./terms.js";
 
-const signed = (amount, unit) => {
-  const text = plain(Math.abs(amount), 4);
-  return withUnit(text === "0" ? text : `${amount < 0 ? "−" : "+"}${text}`, unit);
-};
+/** Amounts with their signs, to the same decimals. */
+const signed = (amounts, unit) => aligned(amounts.map(Math.abs)).map((text, i) => withUnit(Number(text) === 0 ? text : `${amounts[i] < 0 ? "−" : "+"}${text}`, unit));
 
 /** A bar from the middle: to the right what speaks for the new plan, to the left what speaks against it. */
 function bar(amount, most) {
@@ -26,17 +26,19 @@ function bar(amount, most) {
 function comparison({ sentence, answer }) {
   const [first, second, ...rest] = sentence.split("\n");
   const unit = answer.cost_unit;
-  const amounts = (answer.contributions ?? []).map(({ contribution }) => contribution);
+  const changes = answer.contributions ?? [];
+  const amounts = changes.map(({ contribution }) => contribution);
+  const texts = signed([...amounts, answer.turn], unit);
   const most = Math.max(...amounts.map(Math.abs), 1e-12);
   const rows = amounts.map((amount, i) => {
     const [name, was, to] = answer.shown[i];
-    return h("li", {}, h("span", { class: "share-name" }, h("b", { text: name }), ` ${was} → ${to}`), bar(amount, most), h("span", { class: "share-amount", text: signed(amount, unit) }));
+    return h("li", {}, h("span", { class: "share-name" }, h("b", { text: name }), ` ${was} → ${to}`, pictureOf(changes[i])), bar(amount, most), h("span", { class: "share-amount", text: texts[i] }));
   });
   const what = answer.same ? "What every change does to the cost of the plan" : "What every change adds to the lead of the new plan over the old one";
-  return [h("div", { class: "spoken" }, paragraphs(rest.join("\n"))),
-    rows.length > 0 && h("figure", {}, h("ol", { class: "shares" }, rows,
-      h("li", { class: "together" }, h("span", { class: "share-name", text: "together" }), h("span"), h("span", { class: "share-amount", text: signed(answer.turn, unit) }))),
-    h("figcaption", { class: "hint", text: `${what}: exact Shapley values, which add up.` })),
+  return [rows.length > 0 && h("figure", {}, h("ol", { class: "shares" }, rows,
+      h("li", { class: "together" }, h("span", { class: "share-name", text: "together" }), h("span"), h("span", { class: "share-amount", text: texts.at(-1) }))),
+    h("figcaption", { class: "hint" }, `${what}: exact `, term("shapley", "Shapley values"), ", which add up.")),
+    h("div", { class: "spoken" }, paragraphs(rest.join("\n"))),
     h("p", { class: "hint", text: first }), h("p", { class: "hint", text: second })];
 }
 

@@ -3,9 +3,12 @@
 import { filesOf } from "./answers.js";
 import { api } from "./api.js";
 import { bringIntoView, button, byId, h, icon, put } from "./dom.js";
+import { explain } from "./jobs.js";
 import { announce } from "./notices.js";
 import { askOther, cancelOther, otherObstacle, pendingOther } from "./others.js";
 import { ask, state, thenOf, update } from "./state.js";
+import { share } from "./format.js";
+import { term } from "./terms.js";
 import { elapsedLine, meterFor, redraw } from "./waiting.js";
 
 /** Whether an explanation of several is the one that the page shows. */
@@ -26,6 +29,17 @@ export function waysThere(listed, about, called) {
   return h("div", { class: "row" },
     button(shown ? "Back to today" : "Show it", () => pick(listed, about), { icon: shown ? "undo" : "play", label: `${shown ? "Back to today" : "Show it"}: ${called}` }),
     button("Set the controls to it", () => ask({ context: { ...then.context } }), { class: "button quiet", label: `Set the controls to it: ${called}` }));
+}
+
+/** The share of nearest answers of a kind that are true, where it was found out for what the page explains. */
+const shareOf = ({ about, kind }) => (state.about === about ? state.explanations[kind]?.result?.explanation.reliance?.worlds?.curve[0]?.share : null);
+
+/** How often nearest answers of this kind are true, once that was found out for one of them; or how to find it out. */
+export function reliedOn(about, kind) {
+  if (state.scene.holds === null) return null;
+  const known = shareOf({ about, kind });
+  if (typeof known === "number") return h("p", { class: "hint relied" }, `Each is where the policy turns: in simulated worlds, ${share(known)} of such answers are true. `, term("worlds", "How is that known?"));
+  return h("p", { class: "hint relied" }, "How often such answers are true is not known yet. ", button("Find out", () => explain(about), { class: "as-link", label: "Find out how far to rely on such answers" }));
 }
 
 /** The lines of a sentence; those that begin with a dash are told elsewhere. */
@@ -58,7 +72,7 @@ export function slot({ name, title, hint, text, draw, asking = null, apart = fal
     node.classList.toggle("stale", Boolean(entry.stale));
     node.setAttribute("aria-busy", String(busy));
     meter.sync(entry, busy);
-    const mark = [entry.state, entry.job, entry.stale, state.stage, entry.result?.explanations.findIndex(isPicked)].join();
+    const mark = [entry.state, entry.job, entry.stale, state.stage, entry.result?.explanations.findIndex(isPicked), entry.kind && typeof shareOf(entry)].join();
     if (mark === drawn || (busy && drawn === "busy")) return;
     drawn = busy ? "busy" : mark;
     const { result } = entry;
