@@ -20,19 +20,24 @@ bool is_decided(const OpenBox& open, std::int32_t tree) {
     return !elsewhere;
 }
 
-// The least sum of what a line and `other` say at the breakpoints from..to, four at a time: one comparison would wait
-// for the other.
-double least_of_sums(const double* points, const double* other, std::int32_t from, std::int32_t to, double cost,
-                     double slope) {
-    double least[4] = {kInfinity, kInfinity, kInfinity, kInfinity};
-    const double origin = points[from];
-    std::int32_t k = from;
-    for (; k + 4 <= to + 1; k += 4)
-        for (int lane = 0; lane < 4; ++lane)
-            least[lane] = std::min(least[lane], slope * (points[k + lane] - origin) + other[k + lane]);
-    for (; k <= to; ++k) least[0] = std::min(least[0], slope * (points[k] - origin) + other[k]);
-    return cost + std::min(std::min(least[0], least[1]), std::min(least[2], least[3]));
+// The first number of a range without a property that only numbers before it have; its end where all have it.
+template <class Has>
+std::int32_t first_without(std::int32_t from, std::int32_t end, Has has) {
+    while (from < end) {
+        const std::int32_t middle = from + (end - from) / 2;
+        if (has(middle))
+            from = middle + 1;
+        else
+            end = middle;
+    }
+    return from;
 }
+
+// What a leaf costs along the breakpoints of a product, between two of its demands.
+struct Piece {
+    std::int32_t from, to;
+    double cost, slope;
+};
 
 }  // namespace
 
@@ -228,6 +233,16 @@ double StockTable::cost(std::int32_t leaf, std::int32_t product, std::int32_t po
     return found;
 }
 
+double StockTable::slope(std::int32_t leaf, std::int32_t product, std::int32_t point) const {
+    const std::int32_t place = place_[leaf];
+    if (place < 0) return 0.0;
+    const Line& own = line(place, product);
+    double found = own.slope;
+    const std::size_t begin = bend(place, product), end = begin + size(place);
+    for (std::size_t i = begin; i < end && bends_[i] <= point; ++i) found += own.rise * mass(i);
+    return found;
+}
+
 void StockTable::sum(LeafView leaves, std::vector<double>& total, std::vector<double>* slopes) const {
     total.assign(breakpoints(), 0.0);
     if (slopes != nullptr) slopes->assign(breakpoints(), 0.0);
@@ -267,14 +282,8 @@ double StockTable::cheapest(double price, const std::vector<double>& slopes, std
                             std::vector<std::int32_t>& at) const {
     double bought = 0.0;
     at.clear();
-    for (auto [low, high] : ranges) {
-        while (low < high) {
-            const std::int32_t k = low + (high - low) / 2;
-            if (slopes[k] + price < 0.0)
-                low = k + 1;
-            else
-                high = k;
-        }
+    for (const auto [first, last] : ranges) {
+        const std::int32_t low = first_without(first, last, [&](std::int32_t k) { return slopes[k] + price < 0.0; });
         at.push_back(low);
         bought += points_[low];
     }
@@ -408,36 +417,29 @@ void StockCriterion::narrow(OpenBox& open, std::span<const double> slopes, doubl
     const double room = kSettings.plans.price_room * table_->dearest();
     const double cheapest = begun ? open.plans->cheapest : std::max(0.0, price - room);
     const double dearest = begun ? open.plans->dearest : std::min(table_->dearest(), price + room);
-    // What a unit after each breakpoint adds: the least and the most that it can be.
-    std::vector<double> low(slopes.begin(), slopes.end()), high(low);
-    std::vector<double> own(low.size()), least(low.size()), most(low.size());
-    for (std::int32_t t = 0; t < open.trees; ++t) {
-        if (is_decided(open, t)) continue;
-        for (std::int32_t j = 0; j < table_->products(); ++j) {
-            const EtaRange range = ranges[j];
-            table_->each_line(open.here[t], j, range, [&](std::int32_t from, std::int32_t to, double, double slope) {
-                for (std::int32_t k = from; k < to; ++k) own[k] = least[k] = most[k] = slope;
-            });
-            open.reach.each(t, [&](std::int32_t leaf) {
-                table_->each_line(leaf, j, range, [&](std::int32_t from, std::int32_t to, double, double slope) {
-                    for (std::int32_t k = from; k < to; ++k) {
-                        least[k] = std::min(least[k], slope);
-                        most[k] = std::max(most[k], slope);
-                    }
-                });
-            });
-            for (std::int32_t k = range.first; k < range.last; ++k) {
-                low[k] += least[k] - own[k];
-                high[k] += most[k] - own[k];
-            }
+    std::vector<std::int32_t> undecided;
+    for (std::int32_t t = 0; t < open.trees; ++t)
+        if (!is_decided(open, t)) undecided.push_back(t);
+    // What a unit after a breakpoint adds at most (sign 1), or at least (-1): it never falls along the breakpoints.
+    const auto extreme = [&](std::int32_t j, std::int32_t k, double sign) {
+        double found = slopes[k];
+        for (const std::int32_t t : undecided) {
+            const double own = table_->slope(open.here[t], j, k);
+            double most = sign * own;
+            open.reach.each(t, [&](std::int32_t leaf) { most = std::max(most, sign * table_->slope(leaf, j, k)); });
+            found += sign * most - own;
         }
-    }
+        return found;
+    };
     const std::vector<EtaRange> before = ranges;
     for (std::int32_t j = 0; j < table_->products(); ++j) {
         auto& [first, last] = ranges[j];
         const double hair = kRounding.stock * (table_->steepest(j) + dearest);
-        while (first < last && high[first] + dearest < -hair) ++first;
-        while (last > first && low[last - 1] + cheapest > hair) --last;
+        const auto falls = [&](std::int32_t k) { return extreme(j, k, 1.0) + dearest < -hair; };
+        const auto rises = [&](std::int32_t k) { return extreme(j, k, -1.0) + cheapest > hair; };
+        if (first < last && falls(first)) first = first_without(first + 1, last, falls);
+        if (first < last && rises(last - 1))
+            last = first_without(first, last - 1, [&](std::int32_t k) { return !rises(k); });
     }
     if (ranges == before && begun) return;
     const std::size_t bytes = ranges.capacity() * sizeof(EtaRange);
@@ -522,21 +524,37 @@ double StockCriterion::lean_priced(OpenBox& open) const {
         return paid;
     }
     const double share = 1.0 / static_cast<double>(undecided.size());
-    std::vector<double> moved(table_->breakpoints());
+    std::vector<Piece> pieces;
+    std::vector<std::size_t> begins;
     for (const std::int32_t t : undecided) {
-        for (std::int32_t j = 0; j < table_->products(); ++j)
+        pieces.clear();
+        begins.clear();
+        for (std::int32_t j = 0; j < table_->products(); ++j) {
+            begins.push_back(pieces.size());
             table_->each_line(open.here[t], j, ranges[j],
                               [&](std::int32_t from, std::int32_t to, double cost, double slope) {
-                                  for (std::int32_t k = from; k <= to; ++k)
-                                      moved[k] = share * here[k] - (cost + slope * (points[k] - points[from]));
+                                  pieces.push_back({from, to, cost, slope});
                               });
+        }
         const auto write = [&](std::int32_t leaf) {
             double total = -rival[leaf] - share * paid;
             for (std::int32_t j = 0; j < table_->products(); ++j) {
                 double own = kInfinity;
+                const Piece* other = pieces.data() + begins[j];
+                // Between two bends of either leaf their difference is a line, and a share of the totals is convex.
                 table_->each_line(
                     leaf, j, ranges[j], [&](std::int32_t from, std::int32_t to, double cost, double slope) {
-                        own = std::min(own, least_of_sums(points.data(), moved.data(), from, to, cost, slope));
+                        for (;; ++other) {
+                            const std::int32_t a = std::max(from, other->from), b = std::min(to, other->to);
+                            const double rise = slope - other->slope, level = cost - other->cost;
+                            const auto falls = [&](std::int32_t k) { return share * (slopes[k] + price) + rise < 0.0; };
+                            std::int32_t k = a;
+                            if (a < b && falls(a)) k = falls(b - 1) ? b : first_without(a + 1, b - 1, falls);
+                            const double sum = level + slope * (points[k] - points[from]) -
+                                               other->slope * (points[k] - points[other->from]);
+                            own = std::min(own, share * here[k] + sum);
+                            if (other->to >= to) break;
+                        }
                     });
                 total += own;
             }

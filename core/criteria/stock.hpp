@@ -62,6 +62,8 @@ public:
 
     // What a breakpoint of a product costs in a leaf.
     double cost(std::int32_t leaf, std::int32_t product, std::int32_t point) const;
+    // What a unit after a breakpoint of a product adds in a leaf.
+    double slope(std::int32_t leaf, std::int32_t product, std::int32_t point) const;
     // What every breakpoint costs where each tree has one of these leaves; and a unit after every breakpoint.
     void sum(LeafView leaves, std::vector<double>& total, std::vector<double>* slopes = nullptr) const;
     // The least total of every product, all together; where it is goes to `at`.
