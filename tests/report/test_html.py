@@ -28,6 +28,7 @@ SECTIONS = [
     "What would have to be different",
     "What both plans cost",
     "The two plans",
+    "All values of the context",
     "How the outcomes spread",
     "Which past observations speak",
     "How sure this is",

@@ -13,6 +13,9 @@ from tests.web.browser import chromium
 
 import whence as wh
 from whence.examples import bakery, city
+from whence.project import Project
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 Make = Callable[..., wh.Explanation]
 
@@ -123,9 +126,37 @@ def test_on_paper_the_versions_are_told(browser: Browser, reports: dict[str, Pat
     """What is folded away on the screen is printed, on white."""
     page = browser.new_page(viewport={"width": 700, "height": 900}, color_scheme="dark")
     page.goto(reports["bakery"].as_uri())
-    height = "() => document.querySelector('details').getBoundingClientRect().height"
+    height = "() => document.querySelector('details:not(.wh-all)').getBoundingClientRect().height"
     folded = page.evaluate(height)
     page.emulate_media(media="print")
     assert page.evaluate(height) > 5 * folded
     assert page.evaluate("getComputedStyle(document.querySelector('.whence')).backgroundColor") == "rgb(255, 255, 255)"
+    page.close()
+
+
+#: What fits on a page of A4 within its margins, in pixels of 1/96 inch.
+PAPER = {"width": 688, "height": 1009}
+
+
+@pytest.mark.parametrize("case", ["bike-share", "restaurant", "bakery", "city"])
+def test_one_page_for_a_manager(browser: Browser, reports: dict[str, Path], tmp_path: Path, case: str) -> None:
+    """On paper the answer, what changes, costs, plans and strips take one page; proof and data stand behind it."""
+    path = reports.get(case)
+    if path is None:
+        path = tmp_path / f"{case}.html"
+        policy = Project.load(EXAMPLES / case / "whence.toml").fitted()
+        plan = policy.decide(policy.X_.iloc[5])
+        why = policy.explain(policy.X_.iloc[-1], plan, max_changes=4, time_limit=20)
+        assert why.context is not None
+        why.to_html(path, title="Why not my plan?", question="How many are needed tomorrow.", policy=policy)
+    page = browser.new_page(viewport=PAPER)
+    page.goto(path.as_uri())
+    page.emulate_media(media="print")
+    end = page.locator(".wh-behind").evaluate("one => one.getBoundingClientRect().bottom")
+    assert end <= PAPER["height"]
+    behind = page.locator(".wh-behind ~ section h2").all_inner_texts()
+    assert {"All values of the context", "How sure this is"} <= set(behind)
+    assert page.locator(".wh-paper").is_visible()
+    page.emulate_media(media="screen")
+    assert not page.locator(".wh-paper").is_visible()
     page.close()

@@ -309,11 +309,12 @@ def ask_by_a_hair(page: Page, url: str) -> None:
 
 
 def take_pictures(browser: Browser, url: str, folder: Path) -> list[Path]:
-    """The pictures of the documentation: by day, by night, and on a phone."""
+    """The pictures of the documentation: by day, by night, on a tablet and on a phone."""
     shots = (
         ("page-city", "city", 1280, "light"),
         ("page-bakery", "bakery", 1280, "light"),
         ("page-dark", "city", 1280, "dark"),
+        ("page-tablet", "bakery", 768, "dark"),
         ("page-phone", "city", 390, "light"),
     )
     written = []
