@@ -98,11 +98,12 @@ class WorldModel:
         self.errors: Floats = Y - np.tensordot(self.shares, apart, 1)
         self.explained = explained_share(Y, Y - self.errors)
         self._parts: list[tuple[float, Predict]] = []
-        for share, one in zip(self.shares, offered, strict=True):
-            if share > 0.0:
-                before_fit()
-                self._parts.append((share, one.fit(X, Y, seed)))
-        self.mean_there: Floats = self.mean(X)
+        with threadpool_limits(1):
+            for share, one in zip(self.shares, offered, strict=True):
+                if share > 0.0:
+                    before_fit()
+                    self._parts.append((share, one.fit(X, Y, seed)))
+            self.mean_there: Floats = self.mean(X)
 
     @property
     def name(self) -> str:
@@ -120,7 +121,8 @@ class WorldModel:
 
     def mean(self, X: Floats) -> Floats:
         """The mean outcome in each of some contexts."""
-        return np.asarray(np.sum([share * predict(X) for share, predict in self._parts], axis=0))
+        with threadpool_limits(1):
+            return np.asarray(np.sum([share * predict(X) for share, predict in self._parts], axis=0))
 
     def around(self, mean: Floats, rows: Any = slice(None)) -> Floats:
         """What may come where that is the mean: one row for each past error, or for those of some `rows`."""
@@ -218,20 +220,13 @@ def _then(smooth: Callable[[], Any], rest: Callable[[Floats, Floats, int], Predi
 
 
 def _boosting(X: Floats, Y: Floats, seed: int) -> Predict:
-    # Its threads wait for each other by turning in place: on a busy machine that takes many times as long as one.
-    with threadpool_limits(1, "openmp"):
-        models = [
-            HistGradientBoostingRegressor(
-                max_iter=100, learning_rate=0.08, max_leaf_nodes=8, min_samples_leaf=8, random_state=seed
-            ).fit(X, Y[:, j])
-            for j in range(Y.shape[1])
-        ]
-
-    def predict(at: Floats) -> Floats:
-        with threadpool_limits(1, "openmp"):
-            return np.stack([model.predict(at) for model in models], axis=1)
-
-    return predict
+    models = [
+        HistGradientBoostingRegressor(
+            max_iter=100, learning_rate=0.08, max_leaf_nodes=8, min_samples_leaf=8, random_state=seed
+        ).fit(X, Y[:, j])
+        for j in range(Y.shape[1])
+    ]
+    return lambda at: np.stack([model.predict(at) for model in models], axis=1)
 
 
 def _own(world: Any) -> Callable[[Floats, Floats, int], Predict]:
@@ -252,9 +247,12 @@ def _own(world: Any) -> Callable[[Floats, Floats, int], Predict]:
 def crossed(one: Candidate, X: Floats, Y: Floats, seed: int, before_fit: Callable[[], None] = lambda: None) -> Floats:
     """What a predictor says of every row where it was fitted to the folds that do not hold it."""
     found = np.empty(Y.shape)
-    for fitted, left in KFold(min(FOLDS, len(X)), shuffle=True, random_state=seed).split(X):
-        before_fit()
-        found[left] = one.fit(X[fitted], Y[fitted], seed)(X[left])
+    # Threads that share the work of one fit wait for each other by turning in place: on a busy machine that takes many
+    # times as long as one thread does.
+    with threadpool_limits(1):
+        for fitted, left in KFold(min(FOLDS, len(X)), shuffle=True, random_state=seed).split(X):
+            before_fit()
+            found[left] = one.fit(X[fitted], Y[fitted], seed)(X[left])
     return found
 
 
