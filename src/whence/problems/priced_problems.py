@@ -92,7 +92,7 @@ class PricedNewsvendor(Priced):
             for step in STEPS:
                 there = here + step * toward
                 costs = problem.costs(there, demands)
-                if CVaR(1.0 - tail).of(costs, self.weights) < risk:
+                if CVaR(1.0 - tail).of(costs, self.weights) < risk - SAME * abs(risk):
                     here = there
                     break
             else:

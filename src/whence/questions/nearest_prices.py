@@ -34,6 +34,8 @@ __all__ = ["FoundPrices", "PricesQuestion", "best_gap", "nearest_prices", "quick
 NEAR = 1e-6
 #: Tries to find good prices near those at which a box is bounded.
 TRIES = 4
+#: Of the tolerance: by how much rows may be broken in a program, so that rounding rules nothing out.
+SPARE = 0.05
 #: A box is split where its bound rose by less than this share of the distance so many times in a row.
 SLOW = 0.002
 PATIENCE = 3
@@ -501,8 +503,8 @@ class _Search:
         constant = sign * np.array([row.constant for row in both])
         level = float(np.mean(constant * sign))
         size = max(float(np.abs(slopes).max(initial=0.0)), 1e-300)
-        # Half the tolerance is left for the program's own.
-        upper = sign * level - constant + np.where(sign < 0.0, 0.5 * self.question.tau, 0.0)
+        # A part of the tolerance is left for the program's own.
+        upper = sign * level - constant + np.where(sign < 0.0, SPARE * self.question.tau, 0.0)
         matrix = sparse.csr_array(np.hstack([slopes / size, -sign[:, None]]))
         free = (np.array([-np.inf]), np.array([np.inf]))
         return self._program(box, matrix, np.full(len(both), -np.inf), upper / size, free)

@@ -67,15 +67,7 @@ class PossibleTails:
         self.today: Floats = terms.costs(asked.priced.values)
         self.shift: Floats = terms.shift * asked.scale
         slopes = self.slopes
-        middle, half = 0.5 * (self.low + self.high), 0.5 * (self.high - self.low)
-        centre, spread = self.today + slopes @ middle, np.abs(slopes) @ half
-        least, most = centre - spread, centre + spread
-        if np.isfinite(self.reach) and (asked.weight > 0.0).all():
-            far = self.reach / asked.weight
-            rises = np.maximum(slopes * np.minimum(far, self.high), slopes * np.maximum(-far, self.low)).max(axis=1)
-            falls = np.minimum(slopes * np.minimum(far, self.high), slopes * np.maximum(-far, self.low)).min(axis=1)
-            least = np.maximum(least, self.today + np.minimum(falls, 0.0))
-            most = np.minimum(most, self.today + np.maximum(rises, 0.0))
+        least, most = self.ends()
         weights, tail = asked.priced.weights, self.tail
         # In for certain: all that may cost as much fit into the tail. Out: those that cost more fill it.
         order, upto = _mass_from(most, weights)
@@ -89,6 +81,21 @@ class PossibleTails:
         part = slopes[self.open]
         self.rise = self._most(slopes.T, part.T)
         self.fall = self._most(-slopes.T, -part.T)
+
+    def ends(self) -> tuple[Floats, Floats]:
+        """What every observation costs at least, and at most.
+
+        From the prices of the box that are nearest to today's, as much may change as is left of the reach: first what
+        costs rise by the most, as far as the box allows, then the next.
+        """
+        near = np.clip(0.0, self.low, self.high)
+        weight = self.question.weight
+        steps = np.concatenate((self.high - near, near - self.low))
+        counts = np.tile(weight, 2)
+        left = self.reach - float(weight @ np.abs(near))
+        here = self.today + self.slopes @ near
+        slopes = np.hstack([self.slopes, -self.slopes])
+        return here - _farthest(-slopes, steps, counts, left), here + _farthest(slopes, steps, counts, left)
 
     def _most(self, every: Floats, part: Floats) -> Floats:
         """The largest mean of rows of costs under a tail that is possible."""
@@ -116,3 +123,17 @@ def _mass_from(costs: Floats, weights: Floats) -> tuple[Any, Floats]:
     """The order of costs from the largest one, and the weight up to each."""
     order = np.argsort(-costs, kind="stable")
     return order, np.cumsum(weights[order])
+
+
+def _farthest(slopes: Floats, steps: Floats, counts: Floats, left: float) -> Floats:
+    """By how much rows of costs rise at most, where steps count `left` in all."""
+    gains = np.maximum(slopes, 0.0) * steps
+    spent = steps * counts
+    with np.errstate(divide="ignore", invalid="ignore"):
+        worth = np.where(spent > 0.0, gains / spent, np.where(gains > 0.0, np.inf, 0.0))
+    order = np.argsort(-worth, axis=1, kind="stable")
+    before = np.cumsum(spent[order], axis=1) - spent[order]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        part = np.where(spent[order] > 0.0, np.clip((left - before) / spent[order], 0.0, 1.0), 1.0)
+    found: Floats = (np.take_along_axis(gains, order, axis=1) * part).sum(axis=1)
+    return found
