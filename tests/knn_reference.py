@@ -63,13 +63,13 @@ def judge(
 
 def _doubtful(question: Question, members: NDArray[np.int64], rival: Floats) -> float:
     """By how much the alternative loses to a rival over these observations, with as many standard errors as asked."""
-    if question.claim.confidence == 0.0 or len(members) == 1:
+    if question.claim.kappa == 0.0 or len(members) == 1:
         return -np.inf
     mine, others = (_said(costs[members], question.claim.risk) for costs in (question.claim.alternative, rival))
     gaps = [a - b for a, b in zip(mine, others, strict=True)]
     mean = sum(gaps) / len(gaps)
     variance = sum((gap - mean) ** 2 for gap in gaps) / (len(gaps) - 1)
-    return mean + question.claim.confidence * float(np.sqrt(variance / len(gaps)))
+    return mean + question.claim.kappa * float(np.sqrt(variance / len(gaps)))
 
 
 def _said(costs: Floats, risk: Any) -> list[float]:

@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import Any, ClassVar
 
 from whence.checks import one_of
-from whence.claims.plans import Claim
+from whence.claims.plans import BY_ERRORS, Claim
 from whence.errors import InputError, InputTypeError
 from whence.question import Answer, Question
 from whence.util.aliases import Floats
@@ -269,7 +269,7 @@ def _needs_spread(question: Question) -> str:
         what = "must be 0 for neighbours that count by their distance"
     else:
         what = "needs weights made of trees or of neighbours"
-    return f"'confidence' {what}. Got {type(weights).__name__} instead."
+    return f"'{BY_ERRORS}' {what}. Got {type(weights).__name__} instead."
 
 
 def _counts_in_own_units(question: Question) -> bool:
@@ -287,15 +287,15 @@ def _counts_several_axes(question: Question) -> bool:
 #: What is refused beyond the table, in the order in which it is said.
 REFUSALS = (
     Refusal(
-        "`confidence`, `holds`", "any predictor", "confidence",
+        f"`{BY_ERRORS}`, `holds`", "any predictor", BY_ERRORS,
         lambda question: question.claim.is_confident,
-        lambda _: "'confidence' and 'holds' are for the search: the integer program cannot express them.",
+        lambda _: f"'{BY_ERRORS}' and 'holds' are for the search: the integer program cannot express them.",
         ("milp",),
     ),
     Refusal(
-        "`confidence`, `holds`",
+        f"`{BY_ERRORS}`, `holds`",
         "kernels, forecasts, neighbours with a `sample_weight` or by distance",
-        "confidence",
+        BY_ERRORS,
         lambda question: question.claim.is_confident and not question.weights.capabilities.knows_spread,
         _needs_spread,
     ),

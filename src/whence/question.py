@@ -181,7 +181,7 @@ class Question:
     settings : SearchSettings
         How to search.
     memo : dict
-        What an engine may keep for the same question with another confidence.
+        What an engine may keep for the same question with more standard errors.
     known : Known
         What is known before the search begins.
     """
@@ -375,7 +375,7 @@ def _left_of(limits: Limits, fee: float, distance: float, bound: float, nodes: i
 
 #: What may differ between the steps of a ladder: what is asked for, how hard it is tried, and what only absolute
 #: questions need.
-BESIDE = ("confidence", "better", "best", "linear")
+BESIDE = ("kappa", "better", "best", "linear")
 
 
 @dataclass(frozen=True)
@@ -383,7 +383,7 @@ class Earlier:
     """What a question was about, its standard errors and its answer, and what its engine knows of the point found."""
 
     about: tuple[Any, ...]
-    confidence: float
+    kappa: float
     answer: Answer
     there: Any
 
@@ -396,7 +396,7 @@ class Earlier:
 def remember(question: Question, answer: Answer, there: Any) -> None:
     """Keep the answer for the same question with more standard errors; `there` is for the engine to say."""
     if question.claim.kind == "relative":
-        known = Earlier(_about(question), question.claim.confidence, answer, there)
+        known = Earlier(_about(question), question.claim.kappa, answer, there)
         question.memo.setdefault("earlier", []).append(known)
 
 
@@ -410,14 +410,14 @@ def earlier(question: Question) -> Earlier | None:
     known = [
         one
         for one in found
-        if one.confidence <= question.claim.confidence
+        if one.kappa <= question.claim.kappa
         and all(mine is other for mine, other in zip(one.about, about, strict=True))
     ]
     return max(known, key=lambda one: one.answer.bound, default=None)
 
 
 def _about(question: Question) -> tuple[Any, ...]:
-    """All that answers depend on beside confidence: the very same objects where a question is the same."""
+    """All that answers depend on beside standard errors: the very same objects where a question is the same."""
     claim, settings = question.claim, question.settings
     claimed = (getattr(claim, one.name) for one in fields(claim) if one.name not in BESIDE)
     searched = settings.separation, settings.options

@@ -40,7 +40,7 @@ def excess(scene: ForestScene, rival: int, kappa: float) -> Floats:
 
 def confident(scene: ForestScene, kappa: float) -> _core.Criterion:
     """The scene's criterion with confidence."""
-    criterion = criterion_of(scene.question.claiming(confidence=kappa), scene.kept)
+    criterion = criterion_of(scene.question.claiming(kappa=kappa), scene.kept)
     for rival in range(1, 1 + scene.rivals):
         add_rival(criterion, scene.question, scene.kept, np.ascontiguousarray(scene.policy.Y_[:, rival]))
     return criterion

@@ -67,7 +67,7 @@ def test_the_nearest_of_all_cells(block: int) -> None:
             at = all_cells(question)
             kappa = KAPPAS[(seed + i) % len(KAPPAS)]
             over = excess(question, at, kappa)
-            answer = explain(varied(question, confidence=kappa, **way))
+            answer = explain(varied(question, kappa=kappa, **way))
             assert_nearest(question, answer, at, over)
             farther += answer.distance > explain(question).distance
     assert farther > 0
@@ -80,14 +80,14 @@ def test_more_confidence_is_never_nearer(block: int) -> None:
         for _, question in relative(seed, 1):
             plain = explain(question)
             # Small enough to change nothing, and not 0, which would be the very same question.
-            none = explain(varied(question, confidence=1e-13))
+            none = explain(varied(question, kappa=1e-13))
             assert (none.status, none.distance, none.bound) == (plain.status, plain.distance, plain.bound)
             assert (none.point is None) == (plain.point is None)
             if plain.point is not None:
                 assert np.array_equal(none.point, plain.point)
             before = plain.distance
             for kappa in (1e-9, 0.5, 1.2, 2.3, 5.0):
-                answer = explain(varied(question, confidence=kappa))
+                answer = explain(varied(question, kappa=kappa))
                 assert answer.distance >= before - 1e-12
                 before = answer.distance
 
@@ -112,7 +112,7 @@ def test_absolute_questions(block: int, eager: bool) -> None:
                 question,
                 better=lambda w, c=costs, q=question: c[int(np.argmin([q.claim.risk.of(plan, w) for plan in c]))],
             )
-            answer = explain(varied(asked, confidence=kappa))
+            answer = explain(varied(asked, kappa=kappa))
             hair = 1e-9 * float(np.abs(costs).max())
             _, all_plans = nearest_between(at.distance, against.max(axis=0), question.claim.tau, hair)
             assert answer.distance <= all_plans + 1e-9
@@ -139,11 +139,11 @@ def test_a_margin_is_another_decision(block: int) -> None:
             at = all_cells(question)
             scale = float(np.abs(question.claim.decision).max())
             kappa = (0.0, 1.0)[(seed + i) % 2]
-            before = explain(varied(question, confidence=kappa)).distance
+            before = explain(varied(question, kappa=kappa)).distance
             for share, amount in ((0.05, 0.0), (0.2, 0.0), (0.2, 0.1 * scale)):
                 asked = varied(question, decision=(1.0 - share) * question.claim.decision - amount)
                 over = excess(question, at, kappa, asked.claim.decision)
-                answer = explain(varied(asked, confidence=kappa))
+                answer = explain(varied(asked, kappa=kappa))
                 assert_nearest(asked, answer, at, over)
                 if (question.claim.decision >= 0).all() and kappa == 0.0:
                     assert answer.distance >= before - 1e-12

@@ -51,7 +51,7 @@ def test_sure_sets_of_neighbours(block: int, monkeypatch: pytest.MonkeyPatch) ->
         outside = np.array(rivals if question.claim.kind == "absolute" else rivals[:1])
         rows = np.array([question.claim.alternative, *rng.random((2, question.claim.alternative.size))])
         listed = seed % 2 == 0
-        asked = varied(question, confidence=KAPPAS[seed // 2 % 4], plans=some_plans(question, rows, outside, listed))
+        asked = varied(question, kappa=KAPPAS[seed // 2 % 4], plans=some_plans(question, rows, outside, listed))
         holds = sure_judge(asked, rows, outside, listed)
         monkeypatch.setattr(knn_reference, "judge", lambda *_, holds=holds: holds)
         answer = knn_plan_sets.explain_sets(asked)

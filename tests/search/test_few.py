@@ -54,7 +54,7 @@ def test_the_nearest_of_all_cells(block: int) -> None:
         question = varied(case.question(), kind="relative", threads=1 + seed // 4 % 2, **way)
         rng = np.random.default_rng([seed, 31])
         kappa = float(rng.choice([0.0, 0.0, 1.0, 3.0]))
-        asked: dict[str, Any] = {"confidence": kappa}
+        asked: dict[str, Any] = {"kappa": kappa}
         forest = isolation(seed, case) if rng.random() < 0.4 else None
         if forest is not None and not small(question, forest):
             forest = None

@@ -30,7 +30,7 @@ def test_every_step_of_a_ladder_is_the_nearest_of_all_cells(block: int) -> None:
             at = all_cells(question)
             steps = KAPPAS if seed % 3 else tuple(rng.permutation(KAPPAS).tolist())
             for kappa in steps:
-                asked = varied(question, confidence=kappa)
+                asked = varied(question, kappa=kappa)
                 known = earlier(asked)
                 answer = forest.explain(asked)
                 assert_nearest(question, answer, at, excess(question, at, kappa))
@@ -48,7 +48,7 @@ def test_every_step_of_a_ladder_of_neighbours(block: int) -> None:
         question, rivals = random_case(seed)
         question = varied(question, kind="relative", risk=Expectation())
         for kappa in KAPPAS:
-            asked = varied(question, confidence=kappa)
+            asked = varied(question, kappa=kappa)
             answer = knn.explain(asked)
             expected = nearest_by_vertices(asked, rivals[:1])
             assert answer.status == ("none" if np.isinf(expected) else "optimal")
@@ -75,9 +75,9 @@ def test_nothing_is_known_of_another_question() -> None:
     for seed in range(20):
         question = varied(cases(seed, 1)[0].question(), kind="relative")
         forest.explain(question)
-        assert earlier(varied(question, confidence=1.0, limits=Limits(9.0), threads=2)) is not None
+        assert earlier(varied(question, kappa=1.0, limits=Limits(9.0), threads=2)) is not None
         for other in other_questions(question):
-            assert earlier(varied(other, confidence=1.0)) is None
+            assert earlier(varied(other, kappa=1.0)) is None
 
 
 def test_more_standard_errors_say_nothing_about_fewer() -> None:
@@ -85,9 +85,9 @@ def test_more_standard_errors_say_nothing_about_fewer() -> None:
     nearer = 0
     for seed in range(60):
         for _, question in relative(seed, 1):
-            far = forest.explain(varied(question, confidence=4.0))
-            near = forest.explain(varied(question, confidence=0.5))
-            alone = forest.explain(varied(question, confidence=0.5, memo={}))
+            far = forest.explain(varied(question, kappa=4.0))
+            near = forest.explain(varied(question, kappa=0.5))
+            alone = forest.explain(varied(question, kappa=0.5, memo={}))
             assert near.distance == alone.distance
             nearer += near.distance < far.distance
     assert nearer > 0
@@ -98,12 +98,12 @@ def test_a_search_that_was_stopped_leaves_its_bound() -> None:
     looked = 0
     for seed in range(60):
         for _, question in relative(seed, 1):
-            whole = forest.explain(varied(question, confidence=2.0, memo={}))
-            cut = varied(question, confidence=1.0, limits=Limits(None, 2))
+            whole = forest.explain(varied(question, kappa=2.0, memo={}))
+            cut = varied(question, kappa=1.0, limits=Limits(None, 2))
             stopped = forest.explain(cut)
             if stopped.status != "time_limit":
                 continue
-            again = forest.explain(varied(question, confidence=2.0))
+            again = forest.explain(varied(question, kappa=2.0))
             assert (again.status, again.distance) == (whole.status, whole.distance)
             assert again.bound >= stopped.bound
             looked += 1

@@ -85,7 +85,7 @@ def test_the_nearest_context_by_so_many_standard_errors(block: int) -> None:
     farther = 0
     for seed in range(40_000 + EACH * block, 40_000 + EACH * (block + 1)):
         question, rivals = random_case(seed)
-        question = varied(question, confidence=(0.5, 1.0, 2.0, 4.0)[seed % 4])
+        question = varied(question, kappa=(0.5, 1.0, 2.0, 4.0)[seed % 4])
         if question.claim.kind == "absolute":
             question = asked_plainly(question, rivals)
         elif seed % 3 == 0:
@@ -96,7 +96,7 @@ def test_the_nearest_context_by_so_many_standard_errors(block: int) -> None:
         answer = explain(question)
         assert_distance(answer, nearest_by_vertices(question, rivals), question.settings.separation)
         if question.claim.kind == "relative":
-            without = explain(varied(question, confidence=0.0))
+            without = explain(varied(question, kappa=0.0))
             assert answer.distance >= without.distance - 1e-9
             farther += without.distance + 1e-9 < answer.distance
     assert farther > EACH // 50
@@ -163,7 +163,7 @@ def test_more_is_never_nearer(seed: int) -> None:
     question = varied(question, kind="relative")
     ways = (
         [varied(question, plausibility=near(question, share)) for share in SHARES],
-        [varied(question, confidence=kappa) for kappa in (0.0, 0.5, 1.0, 2.0, 4.0)],
+        [varied(question, kappa=kappa) for kappa in (0.0, 0.5, 1.0, 2.0, 4.0)],
         [varied(question, margin=(0.0, amount)) for amount in (0.0, 0.05, 0.1, 0.2)],
     )
     for way in ways:
@@ -176,7 +176,7 @@ def test_a_wide_radius_changes_nothing(seed: int) -> None:
     """Bit for bit: every context is within the radius, or no standard errors are asked for."""
     question, _ = random_case(90_000 + seed, most=30, shape="cckd")
     points, k = question.weights.points_, int(question.weights.k)
-    plain, wide = explain(question), explain(varied(question, plausibility=Nearby(points, k, 1e6), confidence=0.0))
+    plain, wide = explain(question), explain(varied(question, plausibility=Nearby(points, k, 1e6), kappa=0.0))
     assert plain.nodes == wide.nodes
     assert plain.distance == wide.distance
     assert (plain.point is None and wide.point is None) or np.array_equal(plain.point, wide.point)
@@ -186,7 +186,7 @@ def test_a_wide_radius_changes_nothing(seed: int) -> None:
 def test_threads_agree(seed: int) -> None:
     """One thread and two find the same distance."""
     question, _ = random_case(95_000 + seed, most=40, shape="cccd")
-    question = varied(question, risk=Expectation(), kind="relative", confidence=0.5, plausibility=near(question, 0.3))
+    question = varied(question, risk=Expectation(), kind="relative", kappa=0.5, plausibility=near(question, 0.3))
     one, two = explain(question), explain(varied(question, threads=2))
     assert one.status == two.status
     assert one.distance == pytest.approx(two.distance, abs=1e-9)

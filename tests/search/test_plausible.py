@@ -64,9 +64,9 @@ def test_the_nearest_plausible_cell(block: int) -> None:
             kappa = (0.0, 0.0, 1.0, 3.0)[(seed + i) % 4]
             score = least_score(forest, case, (0.1, 0.5, 0.9)[i % 3])
             over = np.where(forest.score_samples(at.points) >= score, excess(question, at, kappa), np.inf)
-            answer = explain(varied(question, confidence=kappa, plausibility=Isolation(forest, score)))
+            answer = explain(varied(question, kappa=kappa, plausibility=Isolation(forest, score)))
             assert_nearest(question, answer, at, over)
-            farther += answer.distance > explain(varied(question, confidence=kappa)).distance
+            farther += answer.distance > explain(varied(question, kappa=kappa)).distance
     assert looked >= SEEDS
     assert farther > 0
 
@@ -119,6 +119,6 @@ def test_several_threads_give_the_same_answer() -> None:
         for case in cases(seed, 1):
             question = varied(case.question(), kind="relative")
             how = Isolation(isolation(seed, case), -0.6)
-            one = explain(varied(question, confidence=1.0, plausibility=how))
-            two = explain(varied(varied(question, threads=2), confidence=1.0, plausibility=how))
+            one = explain(varied(question, kappa=1.0, plausibility=how))
+            two = explain(varied(varied(question, threads=2), kappa=1.0, plausibility=how))
             assert one.distance == pytest.approx(two.distance, abs=1e-12)

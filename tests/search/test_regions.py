@@ -76,7 +76,7 @@ def test_all_cells_are_good_and_no_more_fit(block: int) -> None:
         for i, case in enumerate(cases(seed, EACH)):
             question = scaled(varied(case.question(), kind="relative"), (1.0, 1e9, 1e-9)[(seed + i) % 3])
             kappa = (0.0, 1.0, 0.7, 2.0)[(seed + i) % 4]
-            answer = explain(varied(question, confidence=kappa))
+            answer = explain(varied(question, kappa=kappa))
             if answer.point is None:
                 continue
             looked += 1
@@ -86,7 +86,7 @@ def test_all_cells_are_good_and_no_more_fit(block: int) -> None:
             if (np.abs(over - question.claim.tau) <= hair).any():
                 continue
             good = over <= question.claim.tau
-            found = region(question.claiming(confidence=kappa), answer.point)
+            found = region(question.claiming(kappa=kappa), answer.point)
             assert found is not None
             assert found.maximal
             cells = cells_of(question, at.points)
@@ -184,7 +184,7 @@ def test_absolute_regions_with_confidence(block: int) -> None:
         costs = unit * np.ascontiguousarray(case.policy.Y_.T)
         plans = (1.0 + case.within) * costs
         question = varied(naming_the_best(scaled(case.question(), unit), plans), region_looks=0)
-        answer = explain(varied(question, confidence=kappa))
+        answer = explain(varied(question, kappa=kappa))
         if answer.point is None:
             continue
         at = all_cells(question)
@@ -194,7 +194,7 @@ def test_absolute_regions_with_confidence(block: int) -> None:
             continue
         looked += 1
         anything = Plans(best=question.claim.better, every=lambda _, costs=costs: costs)
-        found = region(question.claiming(confidence=kappa), answer.point, anything=anything)
+        found = region(question.claiming(kappa=kappa), answer.point, anything=anything)
         assert found is not None
         assert found.proved
         cells = cells_of(question, at.points)
@@ -226,8 +226,8 @@ def test_a_plan_that_is_never_dearer_is_better_everywhere(kappa: float) -> None:
         dearer = question.claim.alternative + (
             0.0 if kappa else np.random.default_rng(seed).random(question.claim.decision.size)
         )
-        asked = varied(question, decision=dearer, confidence=kappa)
-        found = region(asked.claiming(confidence=kappa), asked.space.start)
+        asked = varied(question, decision=dearer, kappa=kappa)
+        found = region(asked.claiming(kappa=kappa), asked.space.start)
         assert found is not None
         assert found.full.all()
         assert (found.nodes, found.plans, found.proved, found.maximal) == (0, 1, True, True)

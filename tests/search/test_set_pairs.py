@@ -55,7 +55,7 @@ def test_confident_and_plausible_sets(block: int) -> None:
                 score = least_score(forest, case, share)
                 over = np.where(forest.score_samples(at.points) >= score, over, np.inf)
                 asked = varied(asked, plausibility=Isolation(forest, score))
-            answer = explain(varied(asked, confidence=kappa))
+            answer = explain(varied(asked, kappa=kappa))
             assert_nearest(question, answer, at, over)
             looked, found = looked + 1, found + (answer.point is not None)
     assert looked >= 12

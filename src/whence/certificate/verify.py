@@ -340,7 +340,7 @@ def recomputed(said: Explanation, policy: Policy) -> tuple[Explanation, list[str
         draft = explain(policy, request, search=remember)
     draft = _as_told(draft, said, said.asked)
     # By how many standard errors it holds at the start, and how usual that is, is computed again below.
-    to_search = bool(asked) and not (asked[0].claim.confidence or asked[0].space.plausibility)
+    to_search = bool(asked) and not (asked[0].claim.kappa or asked[0].space.plausibility)
     faults = _faults_of_status(said, draft, to_search) if to_search or not asked else []
     faults += _faults_of_numbers(said, policy)
     if said.asked.get("decision") == "policy":

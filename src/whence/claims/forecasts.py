@@ -42,9 +42,7 @@ class OrderBeats(PlanBeats):
     @cached_property
     def rival_decision(self) -> Floats:
         """The figures of what the alternative must not cost more than."""
-        share, amount = self.margin
-        factor = 1.0 - share if share or amount else 1.0 + self.within
-        return self.pricing.changed(self.decision, factor, amount)
+        return self.pricing.changed(self.decision, *self.of_decision)
 
     @property
     def size(self) -> float:

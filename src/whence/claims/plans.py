@@ -21,7 +21,10 @@ from whence.util.aliases import Floats, Kind
 if TYPE_CHECKING:
     from whence.claims.sets import Plans
 
-__all__ = ["Claim", "PlanBeats", "PlanIsBest", "taken_over"]
+__all__ = ["BY_ERRORS", "Claim", "PlanBeats", "PlanIsBest", "taken_over"]
+
+#: The argument by which a user asks for standard errors.
+BY_ERRORS = "confidence"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -32,7 +35,7 @@ class Claim(ABC):
     ----------
     tau : float
         Tolerance on costs, the same for pruning, cuts and tests.
-    confidence : float
+    kappa : float
         By how many standard errors over the trees of a forest, or over the neighbours, it must hold.
     """
 
@@ -40,12 +43,12 @@ class Claim(ABC):
     kind: ClassVar[Kind] = "relative"
 
     tau: float
-    confidence: float = 0.0
+    kappa: float = 0.0
 
     @property
     def is_confident(self) -> bool:
         """Whether it must hold by standard errors."""
-        return self.confidence > 0.0
+        return self.kappa > 0.0
 
     @abstractmethod
     def excess(self, at: Floats) -> float:
@@ -65,7 +68,7 @@ class Claim(ABC):
 
     def plain(self) -> Self:
         """Return the claim that must hold without standard errors, refuted by the same plans as before."""
-        return replace(self, confidence=0.0)
+        return replace(self, kappa=0.0)
 
 
 C = TypeVar("C", bound=Claim)
@@ -107,10 +110,14 @@ class PlanBeats(Claim):
         That is what the decision costs there, times ``1 + within``, or less the margin: a risk of costs that are all
         scaled, or all lowered by one amount, is scaled and lowered as they are.
         """
+        factor, amount = self.of_decision
+        return self.decision if factor == 1.0 and not amount else factor * self.decision - amount
+
+    @property
+    def of_decision(self) -> tuple[float, float]:
+        """What the decision's cost is multiplied by, and what is then taken off it, to be compared."""
         share, amount = self.margin
-        if share or amount:
-            return (1.0 - share) * self.decision - amount
-        return self.decision if self.within == 0.0 else (1.0 + self.within) * self.decision
+        return (1.0 - share, amount) if share or amount else (1.0 + self.within, 0.0)
 
     @property
     def must_be_cheaper(self) -> bool:
@@ -142,7 +149,7 @@ class PlanBeats(Claim):
 
     def with_confidence(self, kappa: float) -> Self:
         """Return the claim that must hold by so many standard errors."""
-        return replace(self, confidence=kappa)
+        return replace(self, kappa=kappa)
 
     def relative(self) -> PlanBeats:
         """Return the claim against the decision alone."""
@@ -151,6 +158,10 @@ class PlanBeats(Claim):
     def against(self, costs: Floats) -> Self:
         """Return the claim that the alternative costs no more than these sample costs, as they are."""
         return replace(self, decision=costs, within=0.0, margin=(0.0, 0.0))
+
+    def cheaper_by(self, share: float, amount: float) -> Self:
+        """Return the claim that the alternative costs less than the decision by a share and an amount."""
+        return replace(self, margin=(share, amount))
 
     def of_plan(self, alternative: Floats) -> PlanBeats:
         """Return the claim about one plan with these sample costs."""
@@ -189,7 +200,7 @@ class PlanIsBest(PlanBeats):
 
     def with_confidence(self, kappa: float) -> Self:
         """Return the claim by so many standard errors: how many the best plan is away is then for engines to judge."""
-        return replace(self, confidence=kappa, better=self.best or self.better)
+        return replace(self, kappa=kappa, better=self.best or self.better)
 
     def relative(self) -> PlanBeats:
         """Return the claim against the decision alone."""

@@ -34,7 +34,7 @@ class Others:
     best : callable
         Given weights, the sample costs of the best plan of all, times ``1 + within``; None where it is in the set.
     decided : callable
-        Whether the decision is one of them, or has to be beaten by a margin.
+        Whether the decision is one of them, or has to be beaten by a share or an amount.
     """
 
     every: Callable[[], Floats | None]
@@ -115,10 +115,10 @@ class SetIsBest(SetBeats, PlanIsBest):
         return taken_over(PlanIsBest, self, alternative=alternative)
 
 
-def about_set(claim: PlanBeats, plans: Plans, margin: tuple[float, float]) -> SetBeats:
+def about_set(claim: PlanBeats, plans: Plans) -> SetBeats:
     """Return a claim about a set of plans in the place of one about its best plan in the initial context."""
     kind = SetIsBest if isinstance(claim, PlanIsBest) else SetBeats
-    return taken_over(kind, claim, plans=plans, margin=margin)
+    return taken_over(kind, claim, plans=plans)
 
 
 #: Plans of a set, at most, of which each may be the one that is better.
@@ -131,7 +131,7 @@ def excess(claim: PlanBeats, costs: Floats, rival: Floats, trees: Floats) -> flo
     Parameters
     ----------
     claim : PlanBeats
-        Whose risk and confidence count.
+        Whose risk and standard errors count.
     costs, rival : ndarray of shape (n,)
         What both cost under each past observation.
     trees : ndarray of shape (T, n)
@@ -139,7 +139,7 @@ def excess(claim: PlanBeats, costs: Floats, rival: Floats, trees: Floats) -> flo
     """
     apart = claim.risk.by_tree(costs, trees) - claim.risk.by_tree(rival, trees)
     spread = float(apart.std(ddof=1)) / np.sqrt(apart.size) if apart.size > 1 else 0.0
-    return float(apart.mean()) + claim.confidence * spread
+    return float(apart.mean()) + claim.kappa * spread
 
 
 def rivals_there(claim: PlanBeats, weights: Floats) -> list[Floats]:
@@ -167,7 +167,7 @@ def worst_rival(
     if claim.risk.tail is None and len(rivals) > 1:
         apart = (costs - np.asarray(rivals)) @ trees.T
         spread = apart.std(axis=1, ddof=1) / np.sqrt(len(trees)) if len(trees) > 1 else 0.0
-        over = apart.mean(axis=1) + claim.confidence * spread
+        over = apart.mean(axis=1) + claim.kappa * spread
     else:
         over = np.array([excess(claim, costs, rival, trees) for rival in rivals])
     worst = int(np.argmax(over))

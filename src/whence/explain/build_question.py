@@ -273,7 +273,7 @@ def question_about(question: Question, policy: Policy, request: Request, plans: 
     if isinstance(plans, AnyPlan):
         strictly = max(2.0 * question.claim.tau, STRICTLY * float(np.abs(question.claim.decision).max()))
         share, amount = share_below(plans, share), amount + strictly
-    claim = about_set(question.claim, _plans(policy, request, plans), (share, amount))
+    claim = about_set(question.claim.cheaper_by(share, amount), _plans(policy, request, plans))
     return replace(question, claim=claim)
 
 

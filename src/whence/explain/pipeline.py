@@ -299,7 +299,7 @@ def _check_engine(policy: Policy, request: Request, question: Question) -> None:
     # The rungs of a ladder ask for confidence, too, where there are trees.
     climbs = request.holds is not None and policy.abilities.made_of_trees
     confidence = 1.0 if climbs else float(request.confidence)
-    request.answerer.check(question.claiming(confidence=confidence) if confidence else question)
+    request.answerer.check(question.claiming(kappa=confidence) if confidence else question)
 
 
 def _inquiry(

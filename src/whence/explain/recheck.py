@@ -60,13 +60,13 @@ def confirmed(question: Question, answer: Answer, schema: Schema, initial: pd.Se
     )
     gap = cost - allowed
     # By standard errors, a plan of a set must beat those outside it; the decision may be in the set.
-    outside = bool(question.claim.confidence) and question.claim.plans is not None and question.claim.kind == "absolute"
+    outside = bool(question.claim.kappa) and question.claim.plans is not None and question.claim.kind == "absolute"
     if gap > question.claim.tau + slack and not outside:
         raise InternalError(f"The alternative costs {gap:.6g} more than the decision in the context found.")
     rival = None if outside else question.claim.rival(weights)
     if outside:
         _check_confidence(question, row, rivals_there(question.claim, weights), slack)
-    elif question.claim.confidence:
+    elif question.claim.kappa:
         rivals = [question.claim.rival_decision, *([] if rival is None else [rival])]
         _check_confidence(question, row, rivals, slack)
     elif rival is not None:
@@ -128,10 +128,10 @@ def _check_confidence(question: Question, row: Floats, rivals: Sequence[Floats],
             rival, trees
         )
         spread = float(values.std(ddof=1)) / np.sqrt(len(values)) if len(values) > 1 else 0.0
-        over = float(values.mean()) + question.claim.confidence * spread
-        if over > question.claim.tau + slack * (1.0 + question.claim.confidence):
+        over = float(values.mean()) + question.claim.kappa * spread
+        if over > question.claim.tau + slack * (1.0 + question.claim.kappa):
             raise InternalError(
-                f"The alternative is not better by {question.claim.confidence:g} standard errors in the context found: "
+                f"The alternative is not better by {question.claim.kappa:g} standard errors in the context found: "
                 f"{over:.6g} is missing."
             )
 

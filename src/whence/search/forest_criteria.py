@@ -32,7 +32,7 @@ SAME = 1e-12
 
 def criterion_of(question: Question, kept: KeptGrid) -> _core.Criterion:
     """The criterion of the question's risk, without any rival yet, with the claim's standard errors over the trees."""
-    tail, kappa = question.claim.risk.tail, question.claim.confidence
+    tail, kappa = question.claim.risk.tail, question.claim.kappa
     if tail is None and kappa == 0.0:
         return _core.MeanCriterion(kept.leaves)
     if tail is None:
@@ -113,7 +113,7 @@ def confident_excess(question: Question, kept: KeptGrid, leaves: Ints, rival: Fl
 def confidently(question: Question, kept: KeptGrid, leaves: Callable[[], Ints]) -> Question:
     """The question whose `better` refuses the alternative where the best plan beats it within its standard errors.
 
-    An absolute explanation with confidence stands, by so many standard errors, against the best plan at its context
+    An absolute explanation by standard errors stands, by so many of them, against the best plan at its context
     and against every plan met on the way; all of these are necessary for standing against every plan there is, so
     that the distance is a lower bound on that too.
 

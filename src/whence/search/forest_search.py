@@ -77,7 +77,7 @@ class ForestFrontier:
         if criterion is not None:
             self.criterion = criterion
         elif self.in_common:
-            self.criterion = _core.ConfidentTailCriterion(_plans(question, kept), question.claim.confidence)
+            self.criterion = _core.ConfidentTailCriterion(_plans(question, kept), question.claim.kappa)
         elif self.given:
             self.criterion = _plans(question, kept)
         else:
@@ -418,7 +418,7 @@ def _holds_at(question: Question, kept: KeptGrid, leaves: Ints) -> bool:
     if question.claim.risk.tail is None:
         over = confident_excess(question, kept, leaves, question.claim.rival_decision)
     else:
-        over = _core.ConfidentTailCriterion(_plans(question, kept), question.claim.confidence).excess(leaves).over
+        over = _core.ConfidentTailCriterion(_plans(question, kept), question.claim.kappa).excess(leaves).over
     return over <= question.claim.tau
 
 

@@ -217,7 +217,7 @@ def confident_excess(question: Question, weights: Floats, rival: Floats) -> floa
         alone, risk = np.eye(members.size), question.claim.risk
         difference = risk.by_tree(question.claim.alternative[members], alone) - risk.by_tree(rival[members], alone)
     spread = float(difference.std(ddof=1)) / np.sqrt(members.size) if members.size > 1 else 0.0
-    return float(difference.mean()) + question.claim.confidence * spread
+    return float(difference.mean()) + question.claim.kappa * spread
 
 
 def _confidently(question: Question) -> Question:
@@ -237,7 +237,7 @@ def _search(question: Question, layout: Layout, plausibility: Nearby | None, rul
     scale = max(float(np.abs(alternative).max(initial=0.0)), float(np.abs(question.claim.decision).max(initial=0.0)))
     tail = question.claim.risk.tail
     neighbours = None if tail is None else tail * axes.k
-    tau = question.claim.tau + ROUNDING * scale * (1.0 + question.claim.confidence)
+    tau = question.claim.tau + ROUNDING * scale * (1.0 + question.claim.kappa)
     counts = question.weights.counts
     if counts is not None:
         # Neighbours share in proportion to what they count for: times that, what is above tau must not exceed 0.
@@ -249,7 +249,7 @@ def _search(question: Question, layout: Layout, plausibility: Nearby | None, rul
     widest = np.inf if plausibility is None else plausibility.widest
     return NeighbourSearch(
         axes.each, axes.points, axes.base, axes.k, axes.separation, axes.clearance, alternative, tau, neighbours,
-        widest, question.claim.confidence, rules, *few_changes(question, layout), axes.slopes, axes.entries, axes.apart,
+        widest, question.claim.kappa, rules, *few_changes(question, layout), axes.slopes, axes.entries, axes.apart,
         weights.by_distance, places_of(question, layout, weights) if weights.by_distance else None,
         _free(question, layout),
     )  # fmt: skip

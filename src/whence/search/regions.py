@@ -156,11 +156,11 @@ def _breach(question: Question, kept: KeptGrid, rival: Floats) -> _core.Criterio
         add_rival(criterion, exchanged, kept, alternative)
         return criterion
     if tail is None:
-        mean = _core.MeanBreach(kept.leaves, question.claim.confidence)
+        mean = _core.MeanBreach(kept.leaves, question.claim.kappa)
         mean.add_rival(leaf_means(kept, alternative - rival))
         return mean
     leaves = (kept.samples.ravel(), kept.first, kept.size)
-    kappa = question.claim.confidence
+    kappa = question.claim.kappa
     breach = _core.TailBreach(*leaves, tail=tail, trees=kept.trees, kappa=kappa, mass=kept.mass)
     add_plan(breach, question, kept, rival)
     add_plan(breach, question, kept, alternative)
@@ -426,7 +426,7 @@ def beaten_within(
     more = float(np.nextafter(question.claim.tau, np.inf))
     short = question.claim.within / factor, more / factor + question.claim.tau
     claim = replace(
-        about_set(question.claim.relative().plain(), anything, short),
+        about_set(question.claim.relative().plain().cheaper_by(*short), anything),
         decision=question.claim.alternative,
         within=0.0,
     )

@@ -66,7 +66,7 @@ class Refuting:
 
     def __init__(self, question: Question, kept: KeptGrid, anything: Plans) -> None:
         self.question, self.kept, self.anything = question, kept, anything
-        self.kappa = question.claim.confidence
+        self.kappa = question.claim.kappa
         self.limit = question.settings.region_listed[question.claim.risk.tail is not None]
         self.every = anything.every(self.limit)
         self.nodes = 0

@@ -72,7 +72,7 @@ class Kind(NamedTuple):
 
     kind: str
     within: tuple[float, float]
-    margin: tuple[float, float]
+    cheaper_by: tuple[float, float]
     plans: str
 
 
