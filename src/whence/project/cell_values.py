@@ -8,14 +8,14 @@ from collections.abc import Iterable, Sequence
 from datetime import date
 
 from whence.features.dates import as_day
-from whence.util.frames import CURRENCY, WRITTEN_NUMBER
+from whence.util.frames import SIGN, WEEKDAY, WRITTEN_NUMBER
 from whence.util.text import number
 
 __all__ = ["days_of", "decimal_sign", "one_day", "read_number", "unit_of"]
 
 _DIGITS = re.compile(r"(?:\d[\d.,'’_ \u00a0\u202f]*|[.,]\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _APART = re.compile(r"['’_ \u00a0\u202f]")
-_UNIT = re.compile(rf"%|‰|{CURRENCY}")
+_UNIT, _WEEKDAY = re.compile(SIGN), re.compile(f"^{WEEKDAY}")
 #: A number that shows its decimal sign: a thousand apart has three digits behind its sign.
 _COMMA = re.compile(r"[+-]?(?:\d{1,3}(?:\.\d{3})+|\d*),(?:\d{1,2}|\d{4,})|\d{1,3}(?:\.\d{3})+,\d+", re.ASCII)
 _POINT = re.compile(r"[+-]?(?:\d{1,3}(?:,\d{3})+|\d*)\.(?:\d{1,2}|\d{4,})|\d{1,3}(?:,\d{3})+\.\d+", re.ASCII)
@@ -27,7 +27,7 @@ _EITHER_POINT = re.compile(r"[+-]?\d*\.\d+(?:[eE][+-]?\d+)?", re.ASCII)
 def read_number(text: str, decimal: str = ".") -> float | None:
     """Return the number that a cell holds, as a program or as a person writes it; None where it is none.
 
-    A percent sign or a currency is the number's unit (see :func:`unit_of`): 5 % is 5.
+    A percent sign, a currency or degrees are the number's unit (see :func:`unit_of`): 5 % is 5.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def read_number(text: str, decimal: str = ".") -> float | None:
 
 
 def unit_of(cells: Iterable[str]) -> str:
-    """Return the currency or percent sign that the numbers of a column are written with; "" where there is none.
+    """Return the currency, percent sign or degrees that a column's numbers are written with; "" where there is none.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def days_of(cells: Sequence[str]) -> list[date | None]:
     >>> days_of(["14 Jun 2024", "June 15, 2024", "2024/06/16"])[1:]
     [datetime.date(2024, 6, 15), datetime.date(2024, 6, 16)]
     """
-    bare = [_TIME.sub("", cell.strip()) for cell in cells]
+    bare = [_WEEKDAY.sub("", _TIME.sub("", cell.strip())) for cell in cells]
     numbered = [_NUMBERED.fullmatch(cell) for cell in bare]
     day_first = _day_first([found for found in numbered if found is not None])
     return [

@@ -9,9 +9,12 @@ import re
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date
+from itertools import chain, islice
 from pathlib import Path
+from statistics import mode
 from typing import Any, Literal
 
 import numpy as np
@@ -36,6 +39,12 @@ ROWS_AT_ONCE = 10_000
 REPEATED = 100_000
 #: Characters by which separators are found out, and rows by which the decimal sign is.
 HEAD, JUDGED = 1 << 16, 200
+#: Lines that may stand above the column names: a title, or the line "sep=;" of spreadsheets.
+TITLES = 10
+#: How a row begins below a table that is no row of its own.
+TOTALS = {"total", "totals", "grand total", "sum", "average", "mean", "summe", "gesamt", "gesamtergebnis", "mittelwert"}
+#: The name of a first column that has none, but numbers or names of rows.
+CORNER = "index"
 
 
 @dataclass(frozen=True)
@@ -155,26 +164,31 @@ def _table(
     path: Path, text: Iterable[str], separator: str, decimal: str | None, found: Findings, header: bool, every: int
 ) -> CsvTable | None:
     rows = _rows(path, text, separator, found)
-    first = next(rows, None)
-    if first is None:
+    first = _from_names_on(rows) if header else list(islice(rows, 1))
+    if not first:
         if not found.errors:
             wanted = "a line of column names and at least one row were" if header else "at least one row was"
             found.error(Place(path.name), f"is empty: {wanted} expected.")
         return None
-    names = [name.strip() for name in first[1]] if header else [str(n + 1) for n in range(len(first[1]))]
-    usable = _check_header(path, names, found)
-    body = _Body(len(names), every)
-    if not header:
-        body.take(first)
-    for row in rows:
+    # A name may be broken into lines.
+    names = [" ".join(name.split()) if "\n" in name else name.strip() for name in first.pop(0)[1]] if header else []
+    body = _Body(len(names) if header else len(first[0][1]), every)
+    for row in chain(first, rows):
         body.take(row)
     body.flush()
     body.report(path, found)
-    if not body.lines and usable:
+    cells = (
+        _named(pd.DataFrame(body.cells()), names, found, path)
+        if header
+        else pd.DataFrame(body.cells()).rename(columns=lambda number: str(number + 1))
+    )
+    if not body.lines and cells is not None:
         found.error(Place(path.name), "has a line of column names but no row that can be read.")
-    if not body.lines or not usable:
+    if not body.lines or cells is None:
         return None
-    cells = pd.DataFrame(body.cells(), columns=names)
+    if header and _is_total(cells.iloc[-1].tolist()):
+        found.warning(Place(path.name, body.lines.pop()), "is left out: it sums up the rows above it.")
+        cells = cells.iloc[:-1]
     head = [cell for row in cells.head(JUDGED).to_numpy().tolist() for cell in row]
     sign = decimal or decimal_sign(head, separator)
     return CsvTable(path, cells, np.array(body.lines, dtype=np.int64), sign, separator, every)
@@ -255,16 +269,38 @@ class _Body:
             found.error(Place(path.name), f"has {self._ragged - LISTED} more lines with too few or too many cells.")
 
 
-def _check_header(path: Path, header: list[str], found: Findings) -> bool:
-    """Return whether every column has a name of its own."""
+def _from_names_on(rows: Iterator[_Row]) -> list[_Row]:
+    """Return the line of column names, without titles above it, and the rows below that were looked at."""
+    seen: list[_Row] = []
+    for line, row in islice(rows, TITLES):
+        seen.append((line, row))
+        cells = [cell for cell in row if cell.strip()]
+        if len(cells) > 1:
+            return seen[-1:] if len(seen) > 1 and all(read_number(cell) is None for cell in cells) else seen
+    return seen
+
+
+def _named(cells: pd.DataFrame, names: list[str], found: Findings, path: Path) -> pd.DataFrame | None:
+    """Return the cells under the names of their columns; None where one has none, or that of another one."""
     faults = len(found)
-    for number, name in enumerate(header, start=1):
-        if not name:
-            found.error(Place(path.name, 1, f"column {number}"), "has no name.")
-    for name, times in Counter(header).items():
+    if names and not names[0] and CORNER not in names:
+        names = [CORNER, *names[1:]]
+    # Spreadsheets like to write columns that have been emptied.
+    kept = [number for number, name in enumerate(names) if name or not len(cells) or (cells[number] != "").any()]
+    for number in kept:
+        if not names[number]:
+            found.error(Place(path.name, 1, f"column {number + 1}"), "has no name.")
+    for name, times in Counter(names).items():
         if name and times > 1:
             found.error(Place(path.name, 1), f"the column {name!r} must occur only once. Got it {times} times.")
-    return len(found) == faults
+    cells = cells if len(kept) == len(names) else cells[kept]
+    return None if len(found) > faults else cells.set_axis([names[number] for number in kept], axis=1)
+
+
+def _is_total(row: list[str]) -> bool:
+    """Return whether the last row of a table is the sum or the mean of those above it, as spreadsheets have it."""
+    said = next((cell for cell in row if cell), "").rstrip(":").strip().lower()
+    return said in TOTALS and "" in row
 
 
 def _separator(head: str, header: bool) -> str:
@@ -275,14 +311,18 @@ def _separator(head: str, header: bool) -> str:
     lines = head.splitlines()
     if len(head) == HEAD and len(lines) > 1:
         lines.pop()
-    best, most = ",", 1
+    widths = {}
     for separator in SEPARATORS:
-        try:
-            widths = [len(row) for row in csv.reader(lines[:20], delimiter=separator) if row]
-        except csv.Error:
-            continue
-        if widths and widths[0] > most and sum(w == widths[0] for w in widths) >= 0.5 * len(widths):
-            best, most = separator, widths[0]
+        with suppress(csv.Error):
+            widths[separator] = [len(row) for row in csv.reader(lines[:20], delimiter=separator) if row]
+    # Without titles above it, the first line is as wide as the others.
+    for likely in (lambda found: found[0], mode):
+        best, most = ",", 1
+        for separator, found in widths.items():
+            if found and likely(found) > most and 2 * found.count(likely(found)) >= len(found):
+                best, most = separator, likely(found)
+        if most > 1:
+            break
     return best
 
 
@@ -297,9 +337,16 @@ def listed(found: Findings, table: CsvTable, column: str, rows: NDArray[np.int64
 Content = Literal["whole", "number", "yes and no", "date", "text", "empty"]
 
 #: What stands for off and on.
-YES_AND_NO = {"false": False, "true": True, "no": False, "yes": True, "off": False, "on": True}
-#: How a missing number is written.
-MISSING = {"", "na", "n/a", "nan", "null", "none", "#n/a", "-"}
+YES_AND_NO = {
+    word: place == 1
+    for pair in ("false true", "no yes", "off on", "n y", "nein ja", "falsch wahr")
+    for place, word in enumerate(pair.split())
+}
+#: What is put into some cells of a column to say yes; no is then an empty one.
+CROSSES = {"x", "✓", "✔"}
+#: How a missing number is written, and how spreadsheets write one that could not be computed.
+FAULTS = ("n/a", "nv", "div/0!", "value!", "wert!", "ref!", "bezug!", "name?", "num!", "zahl!", "null!")
+MISSING = {"", "na", "n/a", "nan", "null", "none", "-", *(f"#{fault}" for fault in FAULTS)}
 
 _WHOLE = re.compile(r"[+-]?(?:0|[1-9]\d{0,14})", re.ASCII)
 _CODE = re.compile(r"0\d+")
@@ -319,7 +366,7 @@ def content(table: CsvTable, column: str) -> Content:
     values = _numbers(np.array(distinct, dtype=object), table.decimal)
     if not codes and not np.isnan(values).any():
         return "whole" if _are_whole(distinct, values, table.decimal) else "number"
-    if all(cell.lower() in YES_AND_NO for cell in distinct):
+    if all(cell.lower() in YES_AND_NO for cell in distinct) or _crossed(table.cells[column]):
         return "yes and no"
     return "date" if _all(DATE, distinct) or _all(_DASHED, distinct) else "text"
 
@@ -329,6 +376,8 @@ def missing(table: CsvTable, column: str) -> pd.Series:
     cells = table.cells[column]
     if content(table, column) == "text":
         return cells == ""
+    if _crossed(cells):
+        return cells.isna()
     return cells.isin([cell for cell in set(cells.tolist()) if cell.lower() in MISSING])
 
 
@@ -358,9 +407,17 @@ def number_column(table: CsvTable, column: str, found: Findings, hint: str = "")
     return pd.Series(values[place])
 
 
+def _crossed(cells: pd.Series) -> bool:
+    """Return whether some cells of a column have a cross, and all others are empty."""
+    distinct = set(cells.str.lower())
+    return len(distinct) == 2 and "" in distinct and not distinct.isdisjoint(CROSSES)
+
+
 def binary_column(table: CsvTable, column: str, found: Findings) -> pd.Series:
     """Return a column of yes and no, as bools, or of 0 and 1, as integers; every other cell is an error."""
     cells = table.cells[column].str.lower()
+    if _crossed(cells):
+        return cells != ""
     if cells.isin(list(YES_AND_NO)).all():
         return cells.map(YES_AND_NO).astype(bool)
     # The spelling of most cells is what is meant: a single bad cell must not make all the others wrong.

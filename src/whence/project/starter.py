@@ -17,12 +17,15 @@ from whence.features.inference import FEW_LEVELS, MANY_CATEGORIES, recorded_step
 from whence.project.cell_values import days_of, unit_of
 from whence.project.csv_files import MISSING, CsvFormat, CsvTable, content, load_csv, number_column
 from whence.project.findings import Findings
-from whence.project.leaks import Guess, Leak, find_leaks, guess_outcomes, words_of
+from whence.project.leaks import LEAST_ROWS, Guess, Leak, find_leaks, guess_outcomes, words_of
 from whence.project.sections import WEIGHTS
 from whence.report.numbers import plain
 from whence.util.text import listed, nearest
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
+_TIME = re.compile(r"\d{1,2}:\d{2}")
+#: What to do about times of day.
+TIMES = "Put what matters about its times of day (the hour) in a column of its own."
 #: Bytes of a file by which its columns are judged; of a larger one, as many rows from all over it.
 JUDGED = 16_000_000
 
@@ -88,6 +91,19 @@ class _Columns:
         names = [name for name, kind in self.kinds.items() if kind in ("whole", "number")]
         return {name: number_column(self.table, name, Findings()) for name in names}
 
+    def counts(self, column: str) -> bool:
+        """Return whether a column does nothing but count the rows."""
+        numbers = self.numbers.get(column)
+        if numbers is None or self.kinds[column] != "whole" or self.table.every > 1 or len(numbers) < LEAST_ROWS:
+            return False
+        return bool((numbers.diff().iloc[1:] == 1).all())
+
+    def loses_times(self, column: str) -> bool:
+        """Return whether a column of dates has times of day, and no other column is named after them."""
+        times = {found[0] for cell in self.table.cells[column].tolist() if (found := _TIME.search(cell))}
+        others = {word for name in self.kinds if name != column for word in words_of(name)}
+        return len(times) > 1 and others.isdisjoint(("hour", "time", "stunde", "uhrzeit", "zeit"))
+
     def days(self, column: str) -> list[date] | None:
         """Return the days of a column of dates; None where some cells are none, such as times of day."""
         days = days_of([cell for cell in self.table.cells[column].tolist() if cell.lower() not in MISSING])
@@ -126,14 +142,15 @@ def _left_out(columns: _Columns, outcomes: list[str]) -> tuple[str | None, list[
     for column, kind in columns.kinds.items():
         distinct = table.cells[column].nunique()
         name_like = kind == "text" and distinct > MANY_CATEGORIES and distinct > 0.5 * len(table.cells)
-        if column in outcomes or not (kind in ("date", "empty") or name_like):
+        if column in outcomes or not (kind in ("date", "empty") or name_like or columns.counts(column)):
             continue
         seen = kind == "date" and _parts(columns, column)
-        if index is None and kind != "empty" and distinct == len(table.cells):
+        if index is None and kind not in ("empty", "whole") and distinct == len(table.cells):
             index = column
             verb = "is a feature" if seen and len(seen) == 1 else "are features"
             parts = f"; its {listed(seen)} {verb}" if seen else ", which is not a feature"
-            remarks.append(f"Rows are named after {column!r}{parts}.")
+            lost = f" {TIMES}" if kind == "date" and columns.loses_times(column) else ""
+            remarks.append(f"Rows are named after {column!r}{parts}.{lost}")
         elif not seen:
             ignore.append(column)
             remarks.append(f"Left out {column!r}: {_why_left_out(columns, column)}.")
@@ -163,12 +180,12 @@ def _leaks(columns: _Columns, outcomes: list[str], others: Collection[str]) -> l
 
 def _why_left_out(columns: _Columns, column: str) -> str:
     kind = columns.kinds[column]
-    if kind == "empty":
-        return "it is empty"
+    if kind in ("empty", "whole"):
+        return "it is empty" if kind == "empty" else "it only counts the rows"
     if kind != "date":
         return "texts are not features"
     if columns.days(column) is None:
-        return "times of day are not features. Put what matters about them (the hour) in a column of its own"
+        return f"times of day are not features. {TIMES[:-1]}"
     return "other columns tell its weekday and month, or it has but one of each"
 
 

@@ -27,22 +27,27 @@ __all__ = ["TableKind", "in_kind", "is_polars", "kind_of"]
 NAMED = 20
 
 _MONTH = r"(?:jan|feb|mar|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz])[a-z]*"
+#: The name of a weekday before a date, in English or in German.
+WEEKDAY = r"(?i:(?:mo|tu|we|th|fr|sa|su|di|mi|do|so)[a-z]*\.?,? +)"
 #: Dates and times of day, as people and programs write them.
 DATE = re.compile(
+    rf"{WEEKDAY}?(?:"
     r"\d{4}-\d{1,2}-\d{1,2}(?:[T ]\d{1,2}:\d{2}.*)?|\d{1,2}[./]\d{1,2}[./](?:\d{4}|\d{2})(?: .*)?"
     r"|\d{4}/\d{1,2}/\d{1,2}.*|\d{1,2}:\d{2}(?::\d{2})?"
-    rf"|(?i:\d{{1,2}}[-. /]+{_MONTH}[-. ,/]+(?:\d{{4}}|\d{{2}})|{_MONTH}\.? \d{{1,2}},? \d{{4}})"
+    rf"|(?i:\d{{1,2}}[-. /]+{_MONTH}[-. ,/]+(?:\d{{4}}|\d{{2}})|{_MONTH}\.? \d{{1,2}},? \d{{4}}))"
 )
 
 
 #: Signs and names of currencies, before or after an amount.
 CURRENCY = r"(?:[$€£¥₹]|USD|EUR|GBP|CHF|JPY|CNY|SEK|NOK|DKK|PLN|CZK|INR|AUD|CAD)"
+#: What stands behind a number as its unit, and is not part of a name.
+SIGN = rf"(?:[%‰]|°[CF]?|{CURRENCY})"
 _BLANK = "[ \u00a0\u202f]"
-#: A number as people write it: thousands apart, either decimal sign, a percent sign or a currency, losses in brackets.
+#: A number as people write it: thousands apart, either decimal sign, its unit (see `SIGN`), losses in brackets.
 WRITTEN_NUMBER = re.compile(
     rf"\(?[+\-−]?{CURRENCY}?{_BLANK}?[+\-−]?"
     rf"(?:\d{{1,3}}(?P<between>[,.'’_]|{_BLANK})\d{{3}}(?:(?P=between)\d{{3}})*(?:[.,]\d+)?|\d+(?:[.,]\d+)?|[.,]\d+)"
-    rf"(?:[eE][+\-]?\d+)?{_BLANK}?(?:%|‰|{CURRENCY})?\)?",
+    rf"(?:[eE][+\-]?\d+)?{_BLANK}?{SIGN}?\)?",
     re.ASCII,
 )
 #: A number that may be a code, such as that of a shop: what it is called, rather than how much.
