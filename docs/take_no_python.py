@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 
 from PIL import Image
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 
 DOCS = Path(__file__).resolve().parent
 sys.path.insert(0, str(DOCS.parent))
@@ -111,6 +111,7 @@ def take_page(browser: Browser, url: str) -> None:
     page.get_by_label("Your plan: bikes", exact=True).fill("150")
     page.get_by_role("button", name="Why not mine?").click()
     page.locator("[data-kind=relative] .verdict").wait_for(timeout=8 * PATIENCE)
+    expect(page.locator(".explanation-card[aria-busy=true]")).to_have_count(0, timeout=16 * PATIENCE)
     page.locator("[data-kind=relative]").get_by_role("button", name="Show it").click()
     page.mouse.move(0, 0)
     page.wait_for_timeout(500)

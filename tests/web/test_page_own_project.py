@@ -123,6 +123,15 @@ def test_whole_numbers_turn_between_two(browser: Browser, bikes: str) -> None:
     watched = opened(browser, bikes, reduced_motion="reduce")
     page = watched.page
     expect(page.locator("[data-feature=hour] .turn")).to_have_text("6 | 7")
+    # A number near an end stays within its strip.
+    for drawn in page.locator(".feature .strip-line").all():
+        line = drawn.bounding_box()
+        for turn in drawn.locator(".turn").all():
+            box = turn.bounding_box()
+            assert line
+            assert box
+            assert line["x"] - 1 <= box["x"]
+            assert box["x"] + box["width"] <= line["x"] + line["width"] + 1
     expect(page.locator("[data-feature=hour] .strip")).to_have_attribute(
         "aria-label", re.compile("from 7 on the decision")
     )

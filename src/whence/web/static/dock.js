@@ -16,7 +16,7 @@ function costLine() {
     const costs = then ? [then.decision.cost, then.alternative.cost] : [state.decision?.cost ?? NaN, state.check?.cost ?? NaN];
     const texts = aligned(costs).map((text) => withUnit(text, state.scene.cost_unit));
     const said = ["decision", planName()].map((name, i) => (Number.isFinite(costs[i]) ? `${name} ${texts[i]}` : "")).filter(Boolean).join(" · ");
-    const plan = state.decision && !then ? `: ${state.decision.text}` : "";
+    const plan = !state.decision || then ? "" : Number.isFinite(costs[1]) ? ` (decision: ${state.decision.text})` : `: ${state.decision.text}`;
     if (node.textContent !== said + plan) node.replaceChildren(h("b", { text: said }), h("span", { text: plan }));
   });
   return node;

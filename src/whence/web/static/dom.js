@@ -38,7 +38,8 @@ export const byId = (id) => document.getElementById(id);
 /** Scroll to a panel, unless it is in view: what stands beside it is to stay where it is. */
 export function bringIntoView(node) {
   const { top, bottom } = node.getBoundingClientRect();
-  const seen = Math.min(bottom, window.innerHeight) - Math.max(top, 0);
+  const dock = byId("dock").getBoundingClientRect();
+  const seen = Math.min(bottom, dock.height ? dock.top : window.innerHeight) - Math.max(top, 0);
   if (top < 0 || seen < 0.6 * Math.min(bottom - top, window.innerHeight)) node.scrollIntoView({ behavior: "smooth", block: "start" });
 }
 

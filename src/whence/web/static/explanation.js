@@ -158,7 +158,11 @@ export function startExplanation() {
     const asker = event.detail === 0 ? event.currentTarget : null;
     const answered = explain(about);
     if (asker) answered.then(() => { if ([asker, document.body].includes(document.activeElement)) byId("explanation").querySelector(".explanation-question:not([hidden]) .explanation-card:not([hidden])")?.focus({ preventScroll: true }); });
-    bringIntoView(byId("explanation-panel"));
+    const panel = byId("explanation-panel");
+    bringIntoView(panel);
+    // The answer may need more room than the question did.
+    const at = window.scrollY;
+    answered.then(() => { if (window.scrollY === at) bringIntoView(panel); });
   };
   const opening = openingCard();
   startOpening();

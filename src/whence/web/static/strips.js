@@ -42,6 +42,12 @@ function choices(strip, feature, now, set) {
   }));
 }
 
+/** Keep a number at its place below a strip, and near an end within it. */
+function inside(node, at) {
+  node.style.transform = `translateX(-${at < 0.1 ? 500 * at : at > 0.9 ? 100 - 500 * (1 - at) : 50}%)`;
+  return node;
+}
+
 /** Numbers or days side by side, and where the verdict turns. */
 function line(strip, feature, now) {
   const [low, high] = endsOf(strip);
@@ -63,7 +69,7 @@ function line(strip, feature, now) {
   return h("div", { class: "strip-line" },
     h("div", { class: "strip-track" }, strip.stretches.map((one) => placed(h("i", { class: `stretch ${LOOKS[one.verdict]} ${ways(one)}` }), at(one.begin), Math.max(high > low ? at(one.end) - at(one.begin) : 1, 0.004))),
       now !== null && now !== undefined && placed(h("i", { class: "strip-now" }), at(now))),
-    h("div", { class: "strip-numbers" }, h("span", { class: written.some((part) => part < FROM_END) ? "covered" : "", text: text(strip.stretches[0].begin) }), turns.map((one) => placed(h("span", { class: "turn", text: turn(one) }), at(one.begin))),
+    h("div", { class: "strip-numbers" }, h("span", { class: written.some((part) => part < FROM_END) ? "covered" : "", text: text(strip.stretches[0].begin) }), turns.map((one) => inside(placed(h("span", { class: "turn", text: turn(one) }), at(one.begin)), at(one.begin))),
       h("span", { class: written.some((part) => part > 1 - FROM_END) ? "covered" : "", text: text(strip.stretches.at(-1).end) })));
 }
 
