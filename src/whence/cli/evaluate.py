@@ -76,15 +76,7 @@ def evaluate(
         raise InputError(f"'--plot' must end in {', '.join(DRAWN[:-1])} or {DRAWN[-1]}. Got {plot.name!r} instead.")
     with counting("Evaluating", None, 0) as show:
         found = evaluated(
-            {"policy": ready.policy},
-            ready.X,
-            ready.Y,
-            cv=TimeSeriesSplit(cv) if time else cv,
-            most_rows=rows,
-            time_limit=seconds,
-            n_jobs=jobs,
-            on_progress=show,
-            sample_weight=ready.weight,
+            {"policy": ready.policy}, ready.X, ready.Y, on_progress=show, **_how(ready, cv, time, jobs, rows, seconds)
         )
     if as_json:
         print_json(json.dumps(_document(found), ensure_ascii=False, indent=2))
@@ -130,14 +122,10 @@ def tune(
             ready.policy,
             ready.X,
             ready.Y,
-            cv=TimeSeriesSplit(cv) if time else cv,
             only=only,
             simplest=not best,
-            most_rows=rows,
-            time_limit=seconds,
-            n_jobs=jobs,
             on_progress=show,
-            sample_weight=ready.weight,
+            **_how(ready, cv, time, jobs, rows, seconds),
         )
     writes = found.changed and not dry_run
     if writes:
@@ -166,6 +154,12 @@ def _opened(path: Path, jobs: int) -> Project:
     for warning in ready.warnings:
         note(str(warning))
     return ready
+
+
+def _how(ready: Project, cv: int, time: bool, jobs: int, rows: int | None, seconds: float | None) -> dict[str, Any]:
+    """Return how policies are judged, as arguments."""
+    folds = {"cv": TimeSeriesSplit(cv) if time else cv, "most_rows": rows}
+    return {**folds, "time_limit": seconds, "n_jobs": jobs, "sample_weight": ready.weight}
 
 
 def _keys(found: Tuning) -> str:

@@ -94,19 +94,23 @@ def explain(
     # A report tells besides what worlds of the question itself say, as far as there is time.
     arguments["own_worlds"] = report is not None
     arguments["known"] = ready.contexts_of(instead or ready.explain_defaults.instead)
-    told = _Told(as_json)
+    begun = False
     unknown = "" if asked.no_holds else _set_holds(ready, arguments)
     with searching(arguments["time_limit"]) as search:
 
         def on_nearest(found: Explanation) -> None:
-            with search.aside():
-                told.nearest(found)
+            nonlocal begun
+            # A document is printed once, with everything in it.
+            if not as_json:
+                with search.aside():
+                    print_text(str(found))
+                begun = True
 
         why = ready.fitted().explain(given, plan, on_progress=search, on_nearest=on_nearest, rule=True, **arguments)
         if not search.stopping:
             # Both answers are told with their rule; that of the nearest was not waited for.
             why = why.with_rule(nearest=True)
-    told.all_of(why, unknown)
+    _tell(why, as_json, begun, unknown)
     if report is not None:
         from whence.evaluation.evaluating import judged
 
@@ -135,32 +139,18 @@ def _set_holds(project: Project, arguments: dict[str, Any]) -> str:
     return unknown
 
 
-class _Told:
-    """What was printed so far: the nearest explanation at once, the rest when it is known."""
+def _tell(why: Explanation, as_json: bool, begun: bool, unknown: str) -> None:
+    """Print the explanation, of which the nearest was printed where that has `begun`."""
+    if as_json:
+        print_json(why.to_json(indent=2) or "")
+        return
+    from whence.report.reliance import followed
+    from whence.report.words import wrapped
 
-    def __init__(self, as_json: bool) -> None:
-        self.as_json = as_json
-        self.first = False
-
-    def nearest(self, why: Explanation) -> None:
-        """Print the nearest explanation; a document is printed once, with everything in it."""
-        if not self.as_json:
-            print_text(str(why))
-            self.first = True
-
-    def all_of(self, why: Explanation, unknown: str) -> None:
-        """Print what is left to say."""
-        if self.as_json:
-            print_json(why.to_json(indent=2) or "")
-            return
-        from whence.report.reliance import followed
-        from whence.report.words import wrapped
-
-        text = wrapped(followed(why.report)) if self.first else str(why)
-        if text:
-            print_text(text)
-        if unknown and why.found:
-            print_text(unknown)
+    text = wrapped(followed(why.report)) if begun else str(why)
+    for part in (text, unknown if why.found else ""):
+        if part:
+            print_text(part)
 
 
 def decide(

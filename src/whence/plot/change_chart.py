@@ -137,14 +137,8 @@ def _change(ax: Axes, y: int, line: _Line, texts: Sequence[str], unit: str) -> N
         ax.plot(SWITCH, [y, y], color=RULE, linewidth=1.5, linestyle=":", zorder=1)
     if line.shaded is not None:
         first, last = line.shaded
-        look: dict[str, Any] = {
-            "facecolor": f"{THEN}38",
-            "edgecolor": THEN,
-            "linewidth": 1.0,
-            "zorder": 1.5,
-            "label": "rule",
-        }
-        ax.barh(y, max(last - first, 0.005), height=0.22, left=first, **look)
+        look: dict[str, Any] = {"facecolor": f"{THEN}38", "edgecolor": THEN, "linewidth": 1.0, "zorder": 1.5}
+        ax.barh(y, max(last - first, 0.005), height=0.22, left=first, label="rule", **look)
     if len(texts) == 2:
         arrow = {"arrowstyle": "-|>", "color": INK, "shrinkA": 4, "shrinkB": 3, "linewidth": 1.4}
         ax.annotate("", (end, y), (start, y), arrowprops=arrow, zorder=2)
@@ -156,15 +150,8 @@ def _change(ax: Axes, y: int, line: _Line, texts: Sequence[str], unit: str) -> N
     both = ((start, texts[0], not forward, "normal"), (end, texts[-1], forward, "bold"))
     for x, text, to_the_right, weight in both if len(texts) == 2 else ((end, texts[0], end < 0.5, "normal"),):
         place, side = (-3 if to_the_right == apart else 3, 6), "left" if to_the_right else "right"
-        words: dict[str, Any] = {
-            "ha": side,
-            "va": "bottom",
-            "fontsize": 9,
-            "fontweight": weight,
-            "color": INK,
-            **beside,
-        }
-        ax.annotate(fitting(text, 22, 1), (x, y), place, **words)
+        words: dict[str, Any] = {"va": "bottom", "fontsize": 9, "fontweight": weight, "color": INK, **beside}
+        ax.annotate(fitting(text, 22, 1), (x, y), place, ha=side, **words)
 
 
 def weights(why: Explanation, *, count: int = 6, ax: Axes | None = None) -> Axes:

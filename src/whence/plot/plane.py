@@ -149,34 +149,23 @@ def _winners(policy: Policy, why: Explanation, across: Side, up: Side, absolute:
     """For every point of the grid: 0 the decision is cheaper, 1 the alternative, 2 no plan is better than that."""
     points = [{across.name: a, up.name: b} for b in up.values for a in across.values]
     table = pd.DataFrame([{**why.initial, **point} for point in points])
-    if policy.weights_.capabilities.forecasts:
-        return _winners_by_forecast(policy, why, table, absolute).reshape(len(up.values), len(across.values))
-    costs = [policy.problem.costs(plan, policy.Y_) for plan in (why.decision, why.alternative)]
-    # A forest gives the same weights over whole regions: each is judged once.
+    weigher, problem = policy.weights_, policy.problem
+    plans = (why.decision, why.alternative)
+    # A forest gives the same weights, or the same forecast, over whole regions: each is judged once.
     known: dict[bytes, int] = {}
     found = []
     for first in range(0, len(points), AT_ONCE):
         inputs = policy._inputs(table.iloc[first : first + AT_ONCE])
-        for weights in policy.weights_.weights(inputs):
-            key = weights.tobytes()
+        forecasts = weigher.capabilities.forecasts
+        for seen in inputs if forecasts else weigher.weights(inputs):
+            outcomes = weigher.outcomes(seen, policy.Y_) if forecasts else policy.Y_
+            key = outcomes[:1].tobytes() if forecasts else seen.tobytes()
             if key not in known:
-                known[key] = _winner(policy, why, weights, costs, absolute, policy.Y_)
+                weights = weigher.at(seen) if forecasts else seen
+                costs = [problem.costs(plan, outcomes) for plan in plans]
+                known[key] = _winner(policy, why, weights, costs, absolute, outcomes)
             found.append(known[key])
     return np.array(found, dtype=np.int64).reshape(len(up.values), len(across.values))
-
-
-def _winners_by_forecast(policy: Policy, why: Explanation, table: pd.DataFrame, absolute: bool) -> NDArray[np.int64]:
-    """Return the same where outcomes follow a forecast: contexts with one forecast are judged once."""
-    known: dict[bytes, int] = {}
-    found = []
-    for seen in policy._inputs(table):
-        outcomes = policy.weights_.outcomes(seen, policy.Y_)
-        key = outcomes[:1].tobytes()
-        if key not in known:
-            costs = [policy.problem.costs(plan, outcomes) for plan in (why.decision, why.alternative)]
-            known[key] = _winner(policy, why, policy.weights_.at(seen), costs, absolute, outcomes)
-        found.append(known[key])
-    return np.array(found, dtype=np.int64)
 
 
 def _winner(

@@ -42,12 +42,7 @@ __all__ = ["contributions", "evaluation", "front", "menu", "overview", "rules"]
 def rules(found: Any, *, ax: Axes | None = None) -> Axes:
     """Extra cost over the policy on rows not seen against the number of rules, next to one plan for all.
 
-    Parameters
-    ----------
-    found : Rules
-        What `Policy.rules` gave.
-    ax : Axes, optional
-        Where to draw.
+    `found` is what `Policy.rules` gave.
 
     Examples
     --------
@@ -67,25 +62,18 @@ def rules(found: Any, *, ax: Axes | None = None) -> Axes:
     heights = [100.0 * extra.share for _, extra in known]
     errors = [100.0 * extra.error for _, extra in known]
     ax.axhline(0.0, color=SOFT, linewidth=1.0)
-    ax.annotate(
-        "the policy", (max(at) + 0.4, 0.0), (0, -12), textcoords="offset points", ha="right", color=SOFT, fontsize=9
-    )
+    _beside(ax, "the policy", (max(at) + 0.4, 0.0), -12, ha="right", color=SOFT)
     if average is not None:
         level = 100.0 * average.share
         ax.axhline(level, color=ALTERNATIVE, linewidth=1.2, linestyle="--")
-        ax.annotate(
-            f"one plan for all: {plain(level, 2)} %", (max(at) + 0.4, level), (0, 4), textcoords="offset points",
-            ha="right", color=ALTERNATIVE, fontsize=9,
-        )  # fmt: skip
+        _beside(ax, f"one plan for all: {plain(level, 2)} %", (max(at) + 0.4, level), 4, ha="right", color=ALTERNATIVE)
     ax.errorbar(at, heights, yerr=errors, color=DECISION, marker="o", linewidth=1.4, capsize=3)
     largest = max([*heights, 0.0 if average is None else 100.0 * average.share])
     for count, height, error in zip(at, heights, errors, strict=True):
         # Below the mark, unless the line of the policy is there.
         above = abs(height - error) < 0.15 * largest
         place, shift = (height + error, 5) if above else (height - error, -12)
-        ax.annotate(
-            f"{plain(height, 2)} %", (count, place), (0, shift), textcoords="offset points", ha="center", fontsize=9
-        )
+        _beside(ax, f"{plain(height, 2)} %", (count, place), shift)
     ax.set_ylim(min(0.0, *heights) - 0.2 * largest - 1e-9, 1.2 * largest + 1e-9)
     ax.set_xlim(0.6, max(at) + 0.45)
     ax.set_xticks(at)
@@ -98,12 +86,7 @@ def rules(found: Any, *, ax: Axes | None = None) -> Axes:
 def front(found: Any, *, ax: Axes | None = None) -> Axes:
     """Distance of the nearest context against the number of changes allowed; a cross where so few do not suffice.
 
-    Parameters
-    ----------
-    found : Front
-        What `Policy.front` gave.
-    ax : Axes, optional
-        Where to draw.
+    `found` is what `Policy.front` gave.
 
     Examples
     --------
@@ -125,9 +108,7 @@ def front(found: Any, *, ax: Axes | None = None) -> Axes:
     for k, why in known:
         proved = why.status == "optimal"
         ax.plot(k, why.distance, "o", markersize=8, color=INK, markerfacecolor=INK if proved else "white", zorder=2)
-        ax.annotate(
-            plain(why.distance, 3), (k, why.distance), (0, 8), textcoords="offset points", ha="center", fontsize=9
-        )
+        _beside(ax, plain(why.distance, 3), (k, why.distance), 8)
     top = 1.25 * max(heights)
     for k, why in zip(allowed, answers, strict=True):
         if not np.isfinite(why.distance):
@@ -146,14 +127,7 @@ def front(found: Any, *, ax: Axes | None = None) -> Axes:
 def menu(found: Any, *, most: int = 12, ax: Axes | None = None) -> Axes:
     """Draw every answer of a menu as a row: a bar for its distance, and the features that it changes.
 
-    Parameters
-    ----------
-    found : Menu
-        What `Policy.menu` gave.
-    most : int
-        Answers that are drawn; those farther away are counted.
-    ax : Axes, optional
-        Where to draw.
+    `found` is what `Policy.menu` gave. At most `most` rows are drawn.
 
     Examples
     --------
@@ -179,14 +153,7 @@ def menu(found: Any, *, most: int = 12, ax: Axes | None = None) -> Axes:
 def contributions(found: Any, *, most: int = 12, ax: Axes | None = None) -> Axes:
     """Draw what every changed feature contributes to the turn of a decision, largest first.
 
-    Parameters
-    ----------
-    found : Comparison
-        What `Policy.compare` gave.
-    most : int
-        Features that are drawn; the others are drawn together.
-    ax : Axes, optional
-        Where to draw.
+    `found` is what `Policy.compare` gave. At most `most` rows are drawn.
 
     Examples
     --------
@@ -218,6 +185,11 @@ def contributions(found: Any, *, most: int = 12, ax: Axes | None = None) -> Axes
     # In two lines: one of them is wider than the chart.
     ax.set_xlabel(written(f"contribution to the {what}{unit};\ntogether {_signed(found.turn)}"))
     return ax
+
+
+def _beside(ax: Axes, text: str, at: tuple[float, float], up: float, ha: str = "center", **look: Any) -> None:
+    """Write something so many points above a place."""
+    ax.annotate(text, at, (0, up), textcoords="offset points", ha=ha, fontsize=9, **look)
 
 
 def _rows(ax: Axes, names: Sequence[str], amounts: Sequence[float], texts: Sequence[str], **look: Any) -> None:
@@ -281,9 +253,8 @@ def evaluation(frame: pd.DataFrame, folds: pd.DataFrame, risk: str, unit: str, *
         ax.plot(each, np.full(each.size, height), "o", color=INK, markersize=3, alpha=0.55, label=label)
         end = max(float(costs[name]), float(each.max()), 0.0)
         ax.annotate(
-            plain(costs[name], 4), (end, height), (5, 0), textcoords="offset points", va="center",
-            fontsize=9, color=INK,
-        )  # fmt: skip
+            plain(costs[name], 4), (end, height), (5, 0), textcoords="offset points", va="center", fontsize=9, color=INK
+        )
     ax.axvline(float(costs["sample average"]), color=SOFT, linewidth=0.9, linestyle=":")
     ax.set_yticks(at, [fitting(name, 28) for name in names])
     ax.margins(x=0.14)

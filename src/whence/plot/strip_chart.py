@@ -108,10 +108,8 @@ def _draw(ax: Axes, policy: Policy, strip: Strip, place: int, row: pd.Series) ->
         if one.verdict == "another" and one.ahead == "alternative":
             ax.plot([left, right], [place + 0.21] * 2, **AHEAD)
         if not strip.ordered:
-            text = value(one.begin, policy.schema_.kinds()[strip.feature])
-            ax.text(
-                (left + right) / 2, place + 0.3, fitting(text, 12, 1), ha="center", va="top", fontsize=7, color=SOFT
-            )
+            text = fitting(value(one.begin, policy.schema_.kinds()[strip.feature]), 12, 1)
+            ax.text((left + right) / 2, place + 0.3, text, ha="center", va="top", fontsize=7, color=SOFT)
     at = strip.place(now)
     if at is not None:
         ax.plot([at], [place], marker="o", markersize=7, markerfacecolor="white", markeredgecolor=INK, linestyle="")
@@ -145,15 +143,9 @@ def _legend(ax: Axes, drawn: Sequence[Strip]) -> None:
     handles.append(
         Line2D([], [], marker="o", markerfacecolor="white", markeredgecolor=INK, linestyle="", label="as it is")
     )
-    look = {
-        "ncols": 2 if ahead else 4,
-        "frameon": False,
-        "fontsize": "small",
-        "labelcolor": SOFT,
-        "columnspacing": 1.2,
-    }
-    ax.legend(handles=handles, loc="lower left", bbox_to_anchor=(0.0, 1.0), borderaxespad=0.2, **look)
+    look: dict[str, Any] = {"frameon": False, "fontsize": "small", "labelcolor": SOFT, "columnspacing": 1.2}
+    columns = 2 if ahead else 4
+    ax.legend(handles=handles, ncols=columns, loc="lower left", bbox_to_anchor=(0.0, 1.0), borderaxespad=0.2, **look)
     if not all(strip.exact for strip in drawn):
-        ax.set_xlabel(
-            f"Numbers were asked at some values; another plan is better by {NEAR:.0%}.", fontsize=7, color=SOFT
-        )
+        said = f"Numbers were asked at some values; another plan is better by {NEAR:.0%}."
+        ax.set_xlabel(said, fontsize=7, color=SOFT)

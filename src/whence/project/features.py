@@ -28,10 +28,9 @@ from whence.project.csv_files import (
     number_column,
     text_column,
 )
-from whence.project.findings import COUNT, NUMBER, NUMBERS, POSITIVE, TEXT, TEXTS, Findings, Section
+from whence.project.findings import COUNT, NUMBER, NUMBERS, POSITIVE, TEXT, TEXTS, YES_OR_NO, Findings, Section
 from whence.util.frames import written_number
 
-YES_OR_NO = Rule("true or false", lambda value: isinstance(value, bool))
 NAMES = Rule(
     "a list of texts or numbers",
     lambda value: isinstance(value, list) and bool(value) and all(isinstance(e, str | int | float) for e in value),
@@ -207,8 +206,8 @@ def built_features(declared: Mapping[str, Declared], X: pd.DataFrame | None, fou
     # Columns of text of which nothing is declared: what is doubtful about them has become a finding already.
     owned = {column for one in declared.values() for column in one.names}
     for name in X.columns:
-        text = not pd.api.types.is_numeric_dtype(X[name].dtype) and not _holds_dates(X[name])
-        if name not in owned and name not in features and text:
+        known = pd.api.types.is_numeric_dtype(X[name].dtype) or pd.api.types.is_datetime64_any_dtype(X[name].dtype)
+        if name not in owned and name not in features and not known:
             features[name] = Categorical(sorted_categories(name, X[name]))
     return features
 
@@ -221,10 +220,6 @@ def known_fault(declared: Declared, found: Findings) -> bool:
     columns = {f"column {name!r}" for name in declared.names}
     parts = [error.where.part for error in found.errors]
     return any(part == at or part in columns or part.startswith(f"{at}.") for part in parts)
-
-
-def _holds_dates(values: pd.Series) -> bool:
-    return pd.api.types.is_datetime64_any_dtype(values.dtype)
 
 
 def _refusal(features: Mapping[str, Feature], X: pd.DataFrame) -> WhenceError | None:

@@ -164,6 +164,7 @@ NUMBERS = Rule(
 POSITIVE = Rule("a positive number", lambda value: is_number(value) and value > 0)
 COUNT = Rule("a whole number of at least 1", lambda value: _whole(value, 1))
 SEED = Rule("a whole number of at least 0", lambda value: _whole(value, 0))
+YES_OR_NO = Rule("true or false", lambda value: isinstance(value, bool))
 TABLE = Rule("a table of keys", lambda value: isinstance(value, dict))
 
 

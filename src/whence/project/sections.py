@@ -18,7 +18,7 @@ from whence.explain.ask import OPTIONS
 from whence.explain.reliable import why_not_judged
 from whence.explain.robust import HOLDS
 from whence.policy import Policy
-from whence.project.findings import COUNT, POSITIVE, SEED, TEXT, Section, is_number
+from whence.project.findings import COUNT, POSITIVE, SEED, TEXT, YES_OR_NO, Section, is_number
 from whence.risk import CVaR, Expectation, Risk
 from whence.util.aliases import Kind
 from whence.util.files import complete, read_file
@@ -38,63 +38,29 @@ SHARE = Rule(
     lambda value: value in ("sqrt", "log2") or COUNT.fits(value) or (is_number(value) and 0 < value <= 1),
 )
 METRIC = one_of(*METRICS)
-FLAG = Rule("true or false", lambda value: isinstance(value, bool))
 GAP = Rule("a number above 0 and below 1", lambda value: is_number(value) and 0 < value < 1)
 ALPHA = Rule("a number in [0, 1)", lambda value: is_number(value) and 0 <= value < 1)
 
 FOLDS = Rule("a whole number of 2 or more", lambda value: COUNT.fits(value) and value >= 2)
-SWITCH = Rule("true or false", lambda value: isinstance(value, bool))
 
 
-def _as_in(make: type[Weights], **rules: Rule) -> dict[str, tuple[Rule, Any]]:
-    """Return keys with their rules, and the defaults that they have in Python."""
+def _as_in(make: type[Weights], **rules: Rule) -> tuple[type[Weights], dict[str, tuple[Rule, Any]]]:
+    """Return keys with their rules, and the defaults that they have in Python.
+
+    The seed is 0 by default, so that the same project makes the same decisions every time.
+    """
     known = inspect.signature(make).parameters
-    return {key: (rule, known[key].default) for key, rule in rules.items()}
+    return make, {key: (rule, 0 if rule is SEED else known[key].default) for key, rule in rules.items()}
 
 
-#: The kinds of weights, and the keys of each with their defaults. The seed is 0 by default, so that the same project
-#: makes the same decisions every time.
+TREES = {"n_trees": COUNT, "max_depth": DEPTH, "max_features": SHARE, "random_state": SEED, "min_samples_leaf": COUNT}
+SPACE = {"metric": METRIC, "scaled": YES_OR_NO}
+#: The kinds of weights, and the keys of each with their defaults.
 WEIGHTS: Mapping[str, tuple[type[Weights], Mapping[str, tuple[Rule, Any]]]] = {
-    "forest": (
-        ForestWeights,
-        {
-            **_as_in(ForestWeights, n_trees=COUNT, max_depth=DEPTH, max_features=SHARE),
-            "random_state": (SEED, 0),
-            **_as_in(ForestWeights, min_samples_leaf=COUNT),
-        },
-    ),
-    "decision_forest": (
-        DecisionForest,
-        {
-            "n_trees": (COUNT, 100),
-            "max_depth": (DEPTH, 4),
-            "max_features": (SHARE, "sqrt"),
-            "random_state": (SEED, 0),
-            "min_samples_leaf": (COUNT, 5),
-            "honest": (SWITCH, False),
-            "plans": (COUNT, 100),
-        },
-    ),
-    "knn": (
-        KNNWeights,
-        {
-            "k": (COUNT, 20),
-            "metric": (METRIC, "l1"),
-            "scaled": (FLAG, True),
-            "weights": (one_of(*SHARES), "uniform"),
-            "gap": (GAP, 0.01),
-        },
-    ),
-    "kernel": (
-        KernelWeights,
-        {
-            "bandwidth": (POSITIVE, 0.2),
-            "kernel": (one_of(*KERNELS), "gaussian"),
-            "metric": (METRIC, "euclidean"),
-            "scaled": (FLAG, True),
-            "gap": (GAP, 0.01),
-        },
-    ),
+    "forest": _as_in(ForestWeights, **TREES),
+    "decision_forest": _as_in(DecisionForest, **TREES, honest=YES_OR_NO, plans=COUNT),
+    "knn": _as_in(KNNWeights, k=COUNT, **SPACE, weights=one_of(*SHARES), gap=GAP),
+    "kernel": _as_in(KernelWeights, bandwidth=POSITIVE, kernel=one_of(*KERNELS), **SPACE, gap=GAP),
     "forecast": (
         ForecastWeights,
         {

@@ -235,7 +235,9 @@ def read_bounds(texts: Iterable[str], schema: Schema) -> dict[str, Any]:
         if isinstance(feature, Categorical):
             bounds[name] = _categories(name, limits, feature)
         else:
-            bounds[name] = _days(name, limits) if isinstance(feature, Date) else _ends(name, limits)
+            dated = isinstance(feature, Date)
+            wanted = "first:last, two dates such as 2025-06-14" if dated else "low:high, two numbers"
+            bounds[name] = _ends(name, limits, as_day if dated else number, wanted)
     return bounds
 
 
@@ -248,24 +250,12 @@ def _categories(name: str, limits: str, feature: Categorical) -> list[Any]:
     return [known[part] for part in wanted]
 
 
-def _days(name: str, limits: str) -> tuple[date | None, date | None]:
+def _ends(name: str, limits: str, read: Callable[[str], Any], wanted: str) -> tuple[Any, Any]:
+    """Return both ends of a bound, None where one is left open."""
     low, colon, high = (part.strip() for part in limits.partition(":"))
-    ends = [as_day(end) for end in (low, high)]
+    ends = [read(end) if end else None for end in (low, high)]
     if not colon or any(given and end is None for given, end in zip((low, high), ends, strict=True)):
-        raise InputError(
-            f"The bounds of {name!r} must be given as first:last, two dates such as 2025-06-14. "
-            f"Got {quoted(limits)} instead."
-        )
-    return ends[0], ends[1]
-
-
-def _ends(name: str, limits: str) -> tuple[float | None, float | None]:
-    low, colon, high = (part.strip() for part in limits.partition(":"))
-    ends = [None if not end else number(end) for end in (low, high)]
-    if not colon or any(given and end is None for given, end in zip((low, high), ends, strict=True)):
-        raise InputError(
-            f"The bounds of {name!r} must be given as low:high, two numbers. Got {quoted(limits)} instead."
-        )
+        raise InputError(f"The bounds of {name!r} must be given as {wanted}. Got {quoted(limits)} instead.")
     return ends[0], ends[1]
 
 
