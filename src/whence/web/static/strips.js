@@ -44,7 +44,7 @@ function choices(strip, feature, now, set) {
 
 /** Keep a number at its place below a strip, and near an end within it. */
 function inside(node, at) {
-  node.style.transform = `translateX(-${at < 0.1 ? 500 * at : at > 0.9 ? 100 - 500 * (1 - at) : 50}%)`;
+  node.style.transform = `translateX(-${at < 0.2 ? 250 * at : at > 0.8 ? 100 - 250 * (1 - at) : 50}%)`;
   return node;
 }
 
