@@ -9,10 +9,58 @@
 #include <cstddef>
 #include <mutex>
 #include <optional>
-
-#include "base/heap.hpp"
+#include <vector>
 
 namespace whence {
+
+// A heap on a number: the item with the smallest key first.
+template <class Item>
+class Heap {
+public:
+    struct Entry {
+        double key;
+        Item item;
+    };
+
+    bool empty() const { return entries_.empty(); }
+    // The entry with the smallest key; the heap must not be empty.
+    const Entry& top() const { return entries_.front(); }
+    std::size_t bytes() const { return entries_.capacity() * sizeof(Entry); }
+    void clear() { entries_.clear(); }
+
+    void push(double key, Item item) {
+        std::size_t i = entries_.size();
+        entries_.push_back({key, item});
+        while (i > 0) {
+            std::size_t up = (i - 1) / 2;
+            if (entries_[up].key <= key) break;
+            entries_[i] = entries_[up];
+            i = up;
+        }
+        entries_[i] = {key, item};
+    }
+
+    // Take the entry with the smallest key off the heap, which must not be empty.
+    Entry pop() {
+        const Entry first = entries_.front();
+        const Entry last = entries_.back();
+        entries_.pop_back();
+        const std::size_t size = entries_.size();
+        if (size == 0) return first;
+        std::size_t i = 0;
+        for (std::size_t child = 1; child < size; child = 2 * i + 1) {
+            if (child + 1 < size && entries_[child + 1].key < entries_[child].key) ++child;
+            if (entries_[child].key >= last.key) break;
+            entries_[i] = entries_[child];
+            i = child;
+        }
+        entries_[i] = last;
+        return first;
+    }
+
+private:
+    std::vector<Entry> entries_;
+};
 
 template <class Item>
 class SharedHeap {
@@ -64,10 +112,6 @@ public:
     bool empty() const {
         std::lock_guard lock(mutex_);
         return heap_.empty();
-    }
-    std::size_t size() const {
-        std::lock_guard lock(mutex_);
-        return heap_.size();
     }
     // The smallest key; the heap must not be empty.
     double nearest() const {

@@ -50,12 +50,6 @@ void make_search(KernelSearch* self, std::vector<Axis> axes, Measure measure, Sh
     new (self) KernelSearch(std::move(space), std::move(past), copied(alternative), tau, tail, std::move(few));
 }
 
-void cut(KernelSearch& self, const Vector& rival) {
-    require_sizes(self.space().base.size(), rival, "rival");
-    require_finite(rival, "rival");
-    self.cut(copied(rival));
-}
-
 }  // namespace
 
 }  // namespace whence::kernels
@@ -73,13 +67,11 @@ void bind_kernels(nb::module_& m) {
         .value("SQUARES", Measure::squares)
         .value("SUMS", Measure::sums);
 
-    nb::class_<KernelSearch>(m, "KernelSearch", "Best-first search over boxes of contexts that a kernel weighs.")
+    whence::neighbours::bind_contexts<KernelSearch>(m, "KernelSearch")
         .def("__init__", &make_search, "axes"_a, "measure"_a, "shape"_a, "rows"_array, "factors"_array, "base"_array,
              "entries"_array.none(), "least"_a, "alternative"_array, "tau"_a, "tail"_a = nb::none(),
              "rules"_a.none() = nb::none(), "most"_a = nb::none(),
              "barred"_a = std::vector<std::vector<std::int32_t>>())
-        .def("cut", &cut, "rival"_array, "The alternative must not lose to a plan with these costs.")
-        .def("tighten", &KernelSearch::tighten, "by"_a, "The alternative must be better by so much more.")
         .def(
             "advance",
             [](KernelSearch& self, std::int64_t boxes, double cutoff, double gap, double seconds) {
@@ -87,15 +79,5 @@ void bind_kernels(nb::module_& m) {
                 const nb::gil_scoped_release release;
                 return self.advance(boxes, cutoff, gap, whence::Deadline(seconds));
             },
-            "boxes"_a, "cutoff"_a, "gap"_a, "seconds"_a = whence::kInfinity,
-            "Examine at most so many boxes, and none after so many seconds; whether none is left that may hold a "
-            "nearer explanation, up to the gap.")
-        .def("standing", &whence::neighbours::standing<KernelSearch>, "contexts"_array,
-             "For every context, whether it is an explanation.")
-        .def("forget_met", &KernelSearch::forget_met, "Forget the explanation that was met.")
-        .def_prop_ro("nodes", &KernelSearch::nodes, "Boxes examined so far.")
-        .def_prop_ro("bytes", &KernelSearch::bytes, "About how much memory the boxes take.")
-        .def_prop_ro("bound", &KernelSearch::bound, "No explanation is nearer.")
-        .def_prop_ro("met", as_array(&KernelSearch::met), "The nearest explanation met so far.")
-        .def_prop_ro("met_distance", &KernelSearch::met_distance, "Its distance; infinite where none was met.");
+            "boxes"_a, "cutoff"_a, "gap"_a, "seconds"_a = whence::kInfinity);
 }

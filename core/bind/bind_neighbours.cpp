@@ -7,7 +7,6 @@
 #include <optional>
 
 #include "base/numbers.hpp"
-#include "base/select.hpp"
 #include "base/simplex.hpp"
 #include "bind/arrays.hpp"
 #include "bind/bindings.hpp"
@@ -24,23 +23,15 @@ namespace {
 
 using namespace arrays;
 
-// ---- the two tools that other methods share -------------------------------------------------------------------------
+// ---- linear programs ------------------------------------------------------------------------------------------------
 
-void bind_tools(nb::module_& m) {
-    m.def(
-        "smallest_first",
-        [](const WritableVector& values, std::int64_t m) {
-            require_finite(values, "values");
-            smallest_first(view(values), m);
-        },
-        "values"_array, "m"_a, "Reorder the values so that the m smallest of them come first.");
-
+void bind_simplex(nb::module_& m) {
     nb::enum_<Simplex::Status>(m, "SimplexStatus")
         .value("SOLVED", Simplex::Status::solved)
         .value("INFEASIBLE", Simplex::Status::infeasible)
         .value("UNKNOWN", Simplex::Status::unknown);
 
-    nb::class_<Simplex>(m, "Simplex", "Least cost u >= 0, u <= upper, under rows that are added one by one.")
+    nb::class_<Simplex>(m, "Simplex")
         .def(
             "__init__",
             [](Simplex* self, const Vector& upper, const Vector& cost, const Vector& second_cost, std::int64_t most) {
@@ -62,23 +53,20 @@ void bind_tools(nb::module_& m) {
                 require_finite(row, "row");
                 self.add_row(view(row), limit);
             },
-            "row"_array, "limit"_a, "Ask for row @ u <= limit.")
+            "row"_array, "limit"_a)
         .def(
             "minimise",
             [](Simplex& self, double cutoff) {
                 const Simplex::Result result = self.minimise(cutoff);
                 return std::pair(result.status, result.cost);
             },
-            "cutoff"_a = kInfinity, "Status and least cost; a cost above the cutoff counts as infeasible.")
-        .def("clear_rows", &Simplex::clear_rows, "Forget all rows.")
-        .def(
-            "solution",
-            [](const Simplex& self) {
-                std::vector<double> u(self.variables());
-                self.solution(u);
-                return to_numpy(u);
-            },
-            "Values of the variables.");
+            "cutoff"_a = kInfinity)
+        .def("clear_rows", &Simplex::clear_rows)
+        .def("solution", [](const Simplex& self) {
+            std::vector<double> u(self.variables());
+            self.solution(u);
+            return to_numpy(u);
+        });
 }
 
 // ---- the space ------------------------------------------------------------------------------------------------------
@@ -120,15 +108,15 @@ void bind_axis(nb::module_& m) {
         .value("DISCRETE", Kind::discrete)
         .value("CATEGORY", Kind::category);
 
-    nb::class_<Axis>(m, "Axis", "An axis of a nearest-neighbour question that can move.")
+    nb::class_<Axis>(m, "Axis")
         .def("__init__", &make_axis, "kind"_a, "start"_a, "weight"_a, "lower"_a, "upper"_a, nb::kw_only(),
              "levels"_array = nb::none(), "costs"_array = nb::none(), "gaps"_array = nb::none(), "period"_a = 0.0)
-        .def_ro("kind", &Axis::kind, "A number that moves freely, one with levels, or the rank of a category.")
-        .def_ro("start", &Axis::start, "The initial context.")
-        .def_ro("weight", &Axis::weight, "Weight of a unit of distance.")
-        .def_ro("period", &Axis::period, "After which it begins again; 0 for none.")
-        .def_ro("lower", &Axis::lower, "Lower end of the range searched.")
-        .def_ro("upper", &Axis::upper, "Upper end of the range searched.")
+        .def_ro("kind", &Axis::kind)
+        .def_ro("start", &Axis::start)
+        .def_ro("weight", &Axis::weight)
+        .def_ro("period", &Axis::period)
+        .def_ro("lower", &Axis::lower)
+        .def_ro("upper", &Axis::upper)
         .def_prop_ro(
             "gaps",
             [](const Axis& axis) {
@@ -136,9 +124,9 @@ void bind_axis(nb::module_& m) {
                 for (const Gap& gap : axis.gaps) rows.insert(rows.end(), {gap.low, gap.high});
                 return to_numpy_rows(rows, 2);
             },
-            nb::rv_policy::move, "The open intervals that are not allowed, one a row.")
-        .def_prop_ro("levels", as_array(&Axis::levels), "Allowed values of a discrete axis.")
-        .def_prop_ro("costs", as_array(&Axis::costs), "Cost of every category, ascending.")
+            nb::rv_policy::move)
+        .def_prop_ro("levels", as_array(&Axis::levels))
+        .def_prop_ro("costs", as_array(&Axis::costs))
         .def(
             "far",
             [](const Axis& axis, const Vector& values) {
@@ -146,7 +134,7 @@ void bind_axis(nb::module_& m) {
                 for (const double x : view(values)) found.push_back(axis.far(x));
                 return array_of(found);
             },
-            "values"_array, "Distance of numbers from the start.");
+            "values"_array);
 }
 
 // ---- what must hold between axes ----------------------------------------------------------------------------------
@@ -176,15 +164,8 @@ void make_rules(Rules* self, const Matrix& nodes, const Ints& roots, const Matri
 }
 
 void bind_rules(nb::module_& m) {
-    nb::class_<Rules>(m, "Rules", "Which contexts of a nearest-neighbour question can exist.")
-        .def("__init__", &make_rules, "nodes"_array, "roots"_array, "rows"_array, "limits"_array)
-        .def(
-            "hold",
-            [](const Rules& self, const Vector& context) {
-                require(self.last_axis() < static_cast<int>(context.size()), "'context' must have a number an axis.");
-                return self.hold(view(context));
-            },
-            "context"_array, "Whether a context, along the axes, can exist.");
+    nb::class_<Rules>(m, "Rules")
+        .def("__init__", &make_rules, "nodes"_array, "roots"_array, "rows"_array, "limits"_array);
 }
 
 void make_places(Places* self, const std::vector<Axis>& axes, const Matrix& members, const Matrix& columns,
@@ -200,7 +181,7 @@ void make_places(Places* self, const std::vector<Axis>& axes, const Matrix& memb
 }
 
 void bind_places(nb::module_& m) {
-    nb::class_<Places>(m, "Places", "Contexts and past ones as places whose Euclidean distance counts.")
+    nb::class_<Places>(m, "Places")
         .def("__init__", &make_places, "axes"_a, "members"_array, "columns"_array, "ranks"_array.none(),
              "origin"_array);
 }
@@ -255,12 +236,6 @@ void make_search(NeighbourSearch* self, std::vector<Axis> axes, const Matrix& po
     new (self) NeighbourSearch(std::move(space), std::move(criterion), std::move(few));
 }
 
-void cut(NeighbourSearch& self, const Vector& rival) {
-    require_sizes(self.space().size(), rival, "rival");
-    require_finite(rival, "rival");
-    self.criterion().cut(copied(rival));
-}
-
 std::vector<int> member_list(const NeighbourSearch& self, const Ints& members) {
     std::vector<int> list;
     for (std::size_t i = 0; i < members.size(); ++i) {
@@ -275,119 +250,21 @@ void exclude(NeighbourSearch& self, const Ints& members) {
     self.criterion().exclude(member_list(self, members));
 }
 
-// ---- one box at a time, for a close look ----------------------------------------------------------------------------
-
-// What is known of a box once it has been examined.
-struct Look {
-    Verdict verdict;
-    double distance;
-    std::vector<std::int64_t> settled, open;
-    std::vector<double> low, high, nearest;
-};
-
-void put_box(NeighbourSearch& self, const Vector& low, const Vector& high) {
-    const std::vector<Axis>& axes = self.space().axes;
-    require_sizes(axes.size(), low, "low", high, "high");
-    for (std::size_t j = 0; j < axes.size(); ++j) {
-        require(low(j) <= high(j), "'low' end of a box must not be above its 'high' end.");
-        require(axes[j].kind != Kind::category ||
-                    (is_rank(low(j), axes[j].costs.size()) && is_rank(high(j), axes[j].costs.size())),
-                "Along a category axis a box must end at ranks.");
-    }
-    Examiner& examiner = self.worker().examiner;
-    examiner.box.low = copied(low);
-    examiner.box.high = copied(high);
-    examiner.sets.settled.clear();
-    examiner.sets.open.clear();
-    for (int i = 0; i < self.space().size(); ++i) examiner.sets.open.push_back(i);
-}
-
-Look examine(NeighbourSearch& self, const Vector& low, const Vector& high, double radius) {
-    put_box(self, low, high);
-    Examiner& examiner = self.worker().examiner;
-    const Verdict verdict = examiner.examine(self.criterion(), radius);
-    const auto& [settled, open] = examiner.sets;
-    const Box& box = examiner.box;
-    return {verdict,  examiner.distance, {settled.begin(), settled.end()}, {open.begin(), open.end()}, box.low,
-            box.high, box.nearest};
-}
-
-// Extra distance of the best explanation in a box and of the nearest undecided place, and the best one; None where the
-// box does not come to that.
-std::optional<nb::tuple> solve_box(NeighbourSearch& self, const Vector& low, const Vector& high, double radius,
-                                   std::int64_t patience, std::int64_t numbers) {
-    put_box(self, low, high);
-    Examiner& examiner = self.worker().examiner;
-    const Verdict verdict = examiner.examine(self.criterion(), radius);
-    if (verdict != Verdict::leaf && verdict != Verdict::split) return std::nullopt;
-    std::vector<double> found(self.space().axes.size());
-    const auto [best, open] =
-        self.worker().leaf.solve(self.criterion(), examiner, radius - examiner.distance, {patience, numbers}, found);
-    return nb::make_tuple(best, open, to_numpy(found));
-}
-
-// Relations of all members in a box: nearer, farther, never farther, never nearer.
-nb::tuple relations(NeighbourSearch& self, const Vector& low, const Vector& high, double radius) {
-    require(self.space().size() <= Pairs::kMost, "There are more points than pairs are compared of.");
-    put_box(self, low, high);
-    require(radius >= self.worker().examiner.box.project(self.space()), "'radius' must reach the box.");
-    const Pairs& pairs = self.worker().examiner.compare(radius);
-    const auto counts = [&](const std::int64_t* first) {
-        return to_numpy(first, static_cast<std::size_t>(self.space().size()));
-    };
-    return nb::make_tuple(counts(pairs.nearer), counts(pairs.farther), counts(pairs.never_farther),
-                          counts(pairs.never_nearer));
-}
-
-bool hopeless(NeighbourSearch& self, const Ints& inside, const Ints& undecided) {
-    require(!self.criterion().by_nearness(), "What counts by nearness is judged in a box.");
-    const std::vector<int> in = member_list(self, inside), maybe = member_list(self, undecided);
-    require(in.size() + maybe.size() <= static_cast<std::size_t>(self.space().size()),
-            "There are more members than points.");
-    return self.criterion().hopeless(in, maybe, self.worker().examiner.buffer);
-}
-
-bool satisfied(NeighbourSearch& self, const Ints& members) {
-    require_sizes(self.space().k, members, "members");
-    require(!self.criterion().by_nearness(), "What counts by nearness is judged in a context.");
-    return self.criterion().satisfied(member_list(self, members), {}, self.worker().examiner.buffer);
-}
-
-void bind_look(nb::module_& m) {
-    nb::enum_<Verdict>(m, "BoxVerdict")
-        .value("PRUNED", Verdict::pruned)
-        .value("FEASIBLE", Verdict::feasible)
-        .value("SPLIT", Verdict::split)
-        .value("LEAF", Verdict::leaf);
-    nb::class_<Look>(m, "BoxLook", "What is known of a box once it has been examined.")
-        .def_ro("verdict", &Look::verdict, "Whether it holds an explanation, none, or must be split or solved.")
-        .def_ro("distance", &Look::distance, "Distance of its nearest context.")
-        .def_prop_ro("settled", as_array(&Look::settled), "Neighbours everywhere in it.")
-        .def_prop_ro("open", as_array(&Look::open), "Neighbours in some part of it, maybe.")
-        .def_prop_ro("low", as_array(&Look::low), "Its lower end inside the radius.")
-        .def_prop_ro("high", as_array(&Look::high), "Its upper end inside the radius.")
-        .def_prop_ro("nearest", as_array(&Look::nearest), "Its context nearest to the start.");
-}
-
 void bind_search(nb::module_& m) {
     nb::enum_<Progress>(m, "NeighbourProgress")
         .value("SPENT", Progress::spent)
         .value("CANDIDATE", Progress::candidate)
         .value("EXHAUSTED", Progress::exhausted);
 
-    nb::class_<NeighbourSearch>(m, "NeighbourSearch", "Best-first search over boxes of contexts.")
+    bind_contexts<NeighbourSearch>(m, "NeighbourSearch")
         .def("__init__", &make_search, "axes"_a, "points"_array, "base"_array, "k"_a, "separation"_a, "margin"_a,
              "alternative"_array, "tau"_a, "tail"_a = nb::none(), "widest"_a = kInfinity, "confidence"_a = 0.0,
              "rules"_a.none() = nb::none(), "most"_a = nb::none(),
              "barred"_a = std::vector<std::vector<std::int32_t>>(), "slopes"_array = nb::none(),
              "entries"_array = nb::none(), "apart"_a = 1.0, "by_nearness"_a = false, "places"_a.none() = nb::none(),
              "free"_a = std::vector<std::int32_t>())
-        .def("cut", &cut, "rival"_array, "The alternative must not lose to a plan with these costs.")
-        .def("exclude", &exclude, "members"_array, "Leave out this set of neighbours.")
-        .def(
-            "tighten", [](NeighbourSearch& self, double by) { self.criterion().tighten(by); }, "by"_a,
-            "The alternative must be better by so much more, where neighbours count by their nearness.")
-        .def("restart", &NeighbourSearch::restart, "Begin again with the whole space.")
+        .def("exclude", &exclude, "members"_array)
+        .def("restart", &NeighbourSearch::restart)
         .def(
             "advance",
             [](NeighbourSearch& self, std::int64_t boxes, double radius, int threads, double pause, double seconds,
@@ -397,28 +274,8 @@ void bind_search(nb::module_& m) {
                 return self.advance(boxes, radius, threads, {Deadline(pause), Deadline(seconds), numbers});
             },
             "boxes"_a, "radius"_a, "threads"_a = 1, "pause"_a = kInfinity, "seconds"_a = kInfinity,
-            "numbers"_a = Allowance{}.numbers,
-            "Examine at most so many boxes nearer than the radius: none is begun after the seconds until the pause, "
-            "what "
-            "is under way at the end of all seconds is left undecided, and a box that takes more numbers is halved.")
-        .def("standing", &standing<NeighbourSearch>, "contexts"_array,
-             "For every context, whether it is an explanation.")
-        .def("forget_met", &NeighbourSearch::forget_met, "Forget the explanation that was met.")
-        .def_prop_ro("nodes", &NeighbourSearch::nodes, "Boxes examined since the last restart.")
-        .def_prop_ro("bytes", &NeighbourSearch::bytes, "About how much memory the boxes take.")
-        .def_prop_ro("bound", &NeighbourSearch::bound, "Distance of the nearest box left.")
-        .def_prop_ro("candidate", as_array(&NeighbourSearch::candidate), "The last candidate.")
-        .def_prop_ro("met", as_array(&NeighbourSearch::met), "The nearest explanation met on the way, without proof.")
-        .def_prop_ro("met_distance", &NeighbourSearch::met_distance, "Its distance; infinite where none was met.")
-        .def("examine", &examine, "low"_array, "high"_array, "radius"_a, "Examine one box.")
-        .def("solve_box", &solve_box, "low"_array, "high"_array, "radius"_a, "patience"_a,
-             "numbers"_a = LeafSolver::Patience{}.numbers,
-             "Solve one box by linear programs: best extra distance, nearest undecided one, the best context.")
-        .def("relations", &relations, "low"_array, "high"_array, "radius"_a,
-             "How many others are surely nearer, farther, never farther and never nearer than each point in a box.")
-        .def("hopeless", &hopeless, "inside"_array, "undecided"_array,
-             "Whether no completion of the set satisfies all cuts.")
-        .def("satisfied", &satisfied, "members"_array, "Whether a set satisfies all cuts and is not left out.");
+            "numbers"_a = Allowance{}.numbers)
+        .def_prop_ro("candidate", as_array(&NeighbourSearch::candidate));
 }
 
 }  // namespace
@@ -426,10 +283,9 @@ void bind_search(nb::module_& m) {
 }  // namespace whence::neighbours
 
 void bind_neighbours(nb::module_& m) {
-    whence::neighbours::bind_tools(m);
+    whence::neighbours::bind_simplex(m);
     whence::neighbours::bind_axis(m);
     whence::neighbours::bind_rules(m);
     whence::neighbours::bind_places(m);
-    whence::neighbours::bind_look(m);
     whence::neighbours::bind_search(m);
 }

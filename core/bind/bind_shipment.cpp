@@ -63,9 +63,8 @@ std::optional<int> cutting_planes(const Matrix& ship, double spot, double produc
 
 void bind_shipment(nb::module_& m) {
     using namespace whence::arrays;
-    m.def("best_recourse", &whence::best_recourse, "ship"_array, "spot"_a, "plan"_array, "demands"_array, "costs"_array,
-          "Cheapest recourse cost at a plan of every row of demands, into costs.");
+    m.def("best_recourse", &whence::best_recourse, "ship"_array, "spot"_a, "plan"_array, "demands"_array,
+          "costs"_array);
     m.def("cutting_planes", &whence::cutting_planes, "ship"_array, "spot"_a, "production"_a, "demands"_array,
-          "weights"_array, "tail"_a, "most_cuts"_a, "plan"_array,
-          "Optimal first stage, from plan into plan; the number of cuts, or None where it stopped before the optimum.");
+          "weights"_array, "tail"_a, "most_cuts"_a, "plan"_array);
 }

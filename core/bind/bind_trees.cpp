@@ -227,27 +227,23 @@ auto weights_at(const Descent& descent, const Floats32& row) {
 void bind_trees(nb::module_& m) {
     using namespace whence;
     using namespace whence::arrays;
-    nb::class_<LeastCosts>(m, "LeastCosts", "What the best plan for some rows costs.")
-        .def("of_cuts", &of_cuts, "rows"_array, "weights"_array, "cuts"_array,
-             "For every cut, the least costs of the rows before and after it together.");
-    nb::class_<StockCosts, LeastCosts>(m, "StockCosts", "Quantities of several products.")
+    nb::class_<LeastCosts>(m, "LeastCosts").def("of_cuts", &of_cuts, "rows"_array, "weights"_array, "cuts"_array);
+    nb::class_<StockCosts, LeastCosts>(m, "StockCosts")
         .def(nb::new_(&stock_costs), "demands"_array, "holding"_array, "backorder"_array, "multipliers"_array,
              "budget"_a);
-    nb::class_<RouteCosts, LeastCosts>(m, "RouteCosts", "Routes of a network without cycles.")
+    nb::class_<RouteCosts, LeastCosts>(m, "RouteCosts")
         .def(nb::new_(&route_costs), "costs"_array, "tails"_array, "edges"_array, "heads"_array, "nodes"_a, "source"_a,
              "target"_a);
-    nb::class_<PlanCosts, LeastCosts>(m, "PlanCosts", "Plans that are tried.")
-        .def(nb::new_(&plan_costs), "values"_array);
-    nb::class_<TreeGrower>(m, "TreeGrower", "Trees whose splits are chosen for the cost of the decision.")
+    nb::class_<PlanCosts, LeastCosts>(m, "PlanCosts").def(nb::new_(&plan_costs), "values"_array);
+    nb::class_<TreeGrower>(m, "TreeGrower")
         .def("__init__", &make_grower, "contexts"_array, "least"_a, "outcomes"_array, "max_depth"_a, "min_leaf"_a,
              "tried"_a, "by_outcomes"_a, "missing"_a = false, nb::keep_alive<1, 3>())
-        .def("grow", &grow, "count"_array, "counted"_array.none(), "seed"_a,
-             "Feature, threshold, left and right child of the nodes of a tree, and whether what is missing goes left.");
-    nb::class_<Descent>(m, "Descent", "The leaves of one context in all trees of several forests.")
+        .def("grow", &grow, "count"_array, "counted"_array.none(), "seed"_a);
+    nb::class_<Descent>(m, "Descent")
         .def("__init__", &make_descent, "column"_array, "threshold"_array, "left"_array, "right"_array,
              "missing_left"_array, "roots"_array, "first"_array, "size"_array, "orders"_array, nb::keep_alive<1, 10>())
-        .def("leaves", &leaves_at, "row"_array, "The leaf of every tree, numbered on from tree to tree.")
-        .def("weights", &weights_at, "row"_array, "By forest, one per row, the weights of its samples.");
+        .def("leaves", &leaves_at, "row"_array)
+        .def("weights", &weights_at, "row"_array);
     m.def("leaves", &leaves, "feature"_array, "threshold"_array, "left"_array, "right"_array, "missing_left"_array,
-          "rows"_array, "found"_array, "The leaf of every row, into found.");
+          "rows"_array, "found"_array);
 }

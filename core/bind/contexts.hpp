@@ -56,4 +56,28 @@ auto standing(Search& search, const arrays::Matrix& contexts) {
     return arrays::to_numpy(stands.get(), rows);
 }
 
+// What both searches offer.
+template <class Search>
+auto bind_contexts(nanobind::module_& m, const char* name) {
+    using namespace nanobind::literals;
+    using namespace arrays;
+    return nb::class_<Search>(m, name)
+        .def(
+            "cut",
+            [](Search& self, const Vector& rival) {
+                require_sizes(self.space().base.size(), rival, "rival");
+                require_finite(rival, "rival");
+                self.cut(copied(rival));
+            },
+            "rival"_array)
+        .def("tighten", &Search::tighten, "by"_a)
+        .def("standing", &standing<Search>, "contexts"_array)
+        .def("forget_met", &Search::forget_met)
+        .def_prop_ro("nodes", &Search::nodes)
+        .def_prop_ro("bytes", &Search::bytes)
+        .def_prop_ro("bound", &Search::bound)
+        .def_prop_ro("met", as_array(&Search::met))
+        .def_prop_ro("met_distance", &Search::met_distance);
+}
+
 }  // namespace whence::neighbours

@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "base/counted.hpp"
+#include "forest/least_per_tree.hpp"
 #include "forest/open_box.hpp"
 
 namespace whence {
@@ -41,12 +42,10 @@ public:
     virtual Excess excess_near(LeafView leaves, EtaRange etas, std::span<std::int32_t> levels, std::int32_t) const {
         return excess(leaves, etas, levels);
     }
-
     // The same at the projection of a box, of which more may be known.
     virtual Excess excess_in(const OpenBox& open, std::span<std::int32_t> levels) const {
         return excess_near(open.counted(), open.etas, levels, open.eta_here);
     }
-
     // What a leaf of a tree adds, in the box, to the alternative's excess over a rival, under a threshold of the
     // alternative and the rival's own (``open.levels``).
     virtual double worth(const OpenBox& open, std::int32_t rival, std::int32_t tree, std::int32_t leaf,
@@ -86,7 +85,6 @@ protected:
         if (dynamic_cast<Own*>(open.scratch.get()) == nullptr) open.scratch = std::make_unique<Own>();
         return static_cast<Own&>(*open.scratch);
     }
-
     // The rivals, the worst one first.
     static std::int32_t nth_rival(std::int32_t i, std::int32_t worst) {
         return i == 0 ? worst : i <= worst ? i - 1 : i;
@@ -100,6 +98,39 @@ inline void require_fit(const Grid& grid, const Criterion& criterion, const Plau
         throw std::invalid_argument("The criterion must be about the leaves of the grid.");
     if (plausible != nullptr && &plausible->grid() != &grid)
         throw std::invalid_argument("The plausibility must belong to the same grid.");
+}
+
+inline bool Plausibility::bound(OpenBox& open) const {
+    const std::int32_t trees = grid_->trees();
+    const auto own = [&](std::int32_t, std::int32_t leaf) { return value(leaf); };
+    const double total = least_sum(open.reach, first_, trees, own, open.best);
+    if (total > 0.0) return false;
+    open.plausible_slack = -total;
+    drop_dear(open.reach, first_, trees, own, open.best, open.plausible_slack);
+    for (std::int32_t t = first_; t < trees; ++t) open.gains[t] = value(open.here[t]) - value(open.best[t]);
+    return true;
+}
+
+inline void OpenBox::fit(const Criterion& criterion) {
+    trees = box.located().grid().trees_with(criterion.leaves());
+    levels.resize(criterion.rivals());
+    sums.resize(criterion.etas());
+    joint.resize(criterion.etas());
+    criterion.make_room(*this);
+}
+
+inline void OpenBox::judge(const Criterion& criterion, double tau) {
+    box.located().grid().leaves_at(cells, here);
+    const Criterion::Excess excess = criterion.excess_in(*this, levels);
+    worst = excess.worst;
+    over = excess.over;
+    eta_here = excess.eta;
+    stands = holds = excess.over <= tau;
+    if (plausible != nullptr) {
+        short_by = plausible->short_by(here);
+        holds = stands && short_by <= 0.0;
+    }
+    barred = false;
 }
 
 }  // namespace whence

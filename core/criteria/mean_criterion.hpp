@@ -2,8 +2,10 @@
 // criterion at a context is the sum over trees of a(its leaf) <= tau.
 #pragma once
 
+#include <stdexcept>
 #include <vector>
 
+#include "base/numbers.hpp"
 #include "criteria/criterion.hpp"
 #include "forest/least_per_tree.hpp"
 
@@ -23,13 +25,33 @@ public:
 
     // One more plan that the alternative must not cost more than: the mean difference between both in every leaf,
     // divided by the number of trees.
-    void add_rival(std::vector<double> means);
+    void add_rival(std::vector<double> means) {
+        if (means.size() != static_cast<std::size_t>(leaves_))
+            throw std::invalid_argument("'means' must hold one number a leaf.");
+        means_.push_back(std::move(means));
+    }
 
     std::int32_t rivals() const override { return static_cast<std::int32_t>(means_.size() + shown_.size()); }
     std::int32_t leaves() const override { return leaves_; }
     std::int32_t etas() const override { return 1; }
-    void make_room(OpenBox& open) const override;
-    Excess excess(LeafView leaves, EtaRange etas, std::span<std::int32_t> levels) const override;
+
+    void make_room(OpenBox& open) const override {
+        MeanScratch& own = made<MeanScratch>(open);
+        own.others.resize(open.best.size());
+        own.rows.resize(static_cast<std::size_t>(rivals()));
+        own.tilts.resize(static_cast<std::size_t>(rivals()));
+    }
+
+    Criterion::Excess excess(LeafView leaves, EtaRange, std::span<std::int32_t>) const override {
+        Excess found{-kInfinity, 0};
+        for (std::int32_t r = 0; r < rivals(); ++r) {
+            double total = 0.0;
+            for (const std::int32_t leaf : leaves) total += values(r)[leaf];
+            if (total > found.over) found = {total, r};
+        }
+        return found;
+    }
+
     double worth(const OpenBox& open, std::int32_t rival, std::int32_t, std::int32_t leaf,
                  std::int32_t) const override {
         return row(open, rival)[leaf];
@@ -39,7 +61,23 @@ public:
     }
     std::int32_t eta_at(LeafView, EtaRange etas) const override { return etas.first; }
     void show(std::span<const double* const> rows, bool) override { shown_.assign(rows.begin(), rows.end()); }
-    bool bound(OpenBox& open, double tau) const override;
+
+    bool bound(OpenBox& open, double tau) const override {
+        for (std::int32_t i = 0; i < rivals(); ++i) {
+            const double* values = row(open, nth_rival(i, open.worst));
+            const auto value = [values](std::int32_t, std::int32_t leaf) { return values[leaf]; };
+            Leaves& best = i == 0 ? open.best : room(open).others;
+            const double total = least_sum(open.reach, 0, open.trees, value, best);
+            if (total > tau) return false;
+            if (i == 0) open.slack = tau - total;
+            drop_dear(open.reach, 0, open.trees, value, best, tau - total);
+        }
+        if (rivals() == 0) return true;
+        const double* values = row(open, open.worst);
+        for (std::int32_t t = 0; t < open.trees; ++t) open.gains[t] = values[open.here[t]] - values[open.best[t]];
+        return true;
+    }
+
     bool bound_again(OpenBox&, double) const override { return true; }
     std::int32_t cheapest_eta(OpenBox& open, double, std::span<const double>) const override { return open.etas.first; }
 
@@ -62,6 +100,19 @@ protected:
         open.reach.each(tree, [&](std::int32_t leaf) { found.take(value(leaf)); });
         if (found.empty()) found.take(value(open.here[tree]));
         return found;
+    }
+    // The ends of what the trees can say against a rival in the box, into its room.
+    MeanScratch& find_ends(OpenBox& open, std::int32_t rival) const {
+        MeanScratch& own = room(open);
+        own.low.resize(static_cast<std::size_t>(open.trees));
+        own.high.resize(own.low.size());
+        const double* values = this->values(rival);
+        for (std::int32_t t = 0; t < open.trees; ++t) {
+            const Extent says = extent(open, t, [values](std::int32_t leaf) { return values[leaf]; });
+            own.low[t] = says.low;
+            own.high[t] = says.high;
+        }
+        return own;
     }
     // Sum over trees of the largest `size(leaf)`, which is not negative.
     template <class Size>
@@ -91,7 +142,11 @@ protected:
     }
     // Whether the sum over trees that stands for the criterion is broken at the projection, as it is itself: then it
     // pulls the box away from there.
-    bool pulls(const OpenBox& open, double tau) const;
+    bool pulls(const OpenBox& open, double tau) const {
+        double there = 0.0;
+        for (const std::int32_t leaf : open.counted()) there += row(open, open.worst)[leaf];
+        return there > tau;
+    }
     // What each leaf adds in the box against a rival.
     virtual const double* row(const OpenBox&, std::int32_t rival) const { return values(rival); }
     const double* values(std::int32_t rival) const {

@@ -22,7 +22,6 @@ class PlanRows {
 public:
     explicit PlanRows(std::size_t width) : width_(width), blocks_(std::make_unique<Blocks>()) {}
 
-    std::size_t width() const { return width_; }
     std::int32_t count() const { return count_.load(std::memory_order_acquire); }
     // Whether so many further rows keep the memory of all of them within bounds.
     bool has_room(std::size_t more) const {

@@ -37,9 +37,7 @@ public:
     }
 
     std::int32_t count() const { return count_; }
-    std::int32_t leaves() const { return leaves_; }
     std::size_t bytes() const { return rows_.size() * static_cast<std::size_t>(leaves_) * sizeof(double); }
-    std::int64_t capacity() const { return capacity_; }
 
 private:
     std::int32_t leaves_;

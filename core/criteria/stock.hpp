@@ -7,17 +7,89 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <span>
+#include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "base/deadline.hpp"
+#include "base/numbers.hpp"
+#include "base/settings.hpp"
 #include "criteria/mean_criterion.hpp"
 #include "criteria/tail_criterion.hpp"
 
 namespace whence {
+
+// Whether a tree has the leaf of the projection in the whole box; that leaf itself may have been dropped.
+inline bool is_decided(const OpenBox& open, std::int32_t tree) {
+    bool elsewhere = false;
+    open.reach.each(tree, [&](std::int32_t leaf) { elsewhere |= leaf != open.here[tree]; });
+    return !elsewhere;
+}
+
+// The first number of a range without a property that only numbers before it have; its end where all have it.
+template <class Has>
+std::int32_t first_without(std::int32_t from, std::int32_t end, Has has) {
+    while (from < end) {
+        const std::int32_t middle = from + (end - from) / 2;
+        if (has(middle))
+            from = middle + 1;
+        else
+            end = middle;
+    }
+    return from;
+}
+
+// What a leaf costs along the breakpoints of a product, between two of its demands.
+struct Piece {
+    std::int32_t from, to;
+    double cost, slope;
+};
+
+// Of some of the quantities, from the first to the last one: the smallest and the largest share of demands up to each
+// that the alive leaves can have together, tree by tree.
+struct UpTo {
+    std::vector<std::size_t> at;
+    std::vector<double> least, most;
+};
+
+template <class Demands>
+UpTo shares_up_to(const std::vector<double>& points, const Demands& demands, std::span<const std::int32_t> tree,
+                  std::int32_t trees) {
+    UpTo found;
+    const std::size_t step = 1 + (points.size() - 1) / kSettings.plans.looked_at;
+    for (std::size_t k = 0; k < points.size(); k += step) found.at.push_back(k);
+    const std::size_t size = found.at.size();
+    found.least.assign(size, 0.0);
+    found.most.assign(size, 0.0);
+    std::vector<double> least(size), most(size);
+    for (std::size_t l = 0; l < tree.size();) {
+        std::fill(least.begin(), least.end(), 1.0);
+        std::fill(most.begin(), most.end(), 0.0);
+        for (const std::int32_t own = tree[l]; l < tree.size() && tree[l] == own; ++l) {
+            const std::size_t first = demands.first[l], last = demands.first[l + 1];
+            std::size_t passed = first;
+            double less = 0.0;
+            for (std::size_t g = 0; g < size; ++g) {
+                for (; passed < last && static_cast<std::size_t>(demands.rank(passed)) <= found.at[g]; ++passed)
+                    less += demands.mass(passed);
+                const double share = less / demands.total[l];
+                least[g] = std::min(least[g], share);
+                most[g] = std::max(most[g], share);
+            }
+        }
+        for (std::size_t g = 0; g < size; ++g) {
+            found.least[g] += least[g] / trees;
+            found.most[g] += most[g] / trees;
+        }
+    }
+    return found;
+}
 
 // What every breakpoint of every product costs on average in each leaf, divided by the number of trees.
 //
@@ -40,7 +112,46 @@ public:
     // The table ends where the deadline has passed. Breakpoints stay that are best where a unit of any product has a
     // price up to the `dearest` one besides.
     StockTable(const LeafSamples& samples, const Products& products, std::int32_t trees, const Alive& alive,
-               double dearest = 0.0, const Deadline& deadline = {});
+               double dearest = 0.0, const Deadline& deadline = {})
+        : dearest_(dearest),
+          place_(samples.size.size(), -1) {
+        const std::size_t count = products.count(), n = count == 0 ? 0 : products.demand.size() / count;
+        for (std::size_t l = 0; l < alive.leaves.size(); ++l) place_[alive.leaves[l]] = static_cast<std::int32_t>(l);
+        Demands demands(samples, alive, n);
+        // Only what all trees together say rules out quantities.
+        std::int32_t met = 0;
+        for (std::size_t l = 0; l < alive.tree.size(); ++l) met += l == 0 || alive.tree[l] != alive.tree[l - 1];
+        const bool each_tree = met == trees;
+        members_ = demands.first;
+        lines_.resize(alive.leaves.size() * count);
+        bends_.resize(members_.back() * count);
+        if (demands.uneven) masses_.resize(bends_.size());
+        first_.assign(count + 1, 0);
+        for (std::size_t j = 0; j < count; ++j) {
+            if (deadline.passed()) return;
+            demands.turn_to(products, j);
+            const std::vector<double> own = demands.points(products, j, dearest > 0.0);
+            // Costs fall after a quantity as long as (holding + backorder) times the share of demands up to it is less
+            // than the rate for backorders, and rise where it is more; the price of a unit adds to that.
+            const UpTo shares = each_tree ? shares_up_to(own, demands, alive.tree, trees) : UpTo{};
+            const double rates = products.holding[j] + products.backorder[j], rate = products.backorder[j];
+            steepest_.push_back(rates);
+            std::size_t first = 0, last = own.size() - 1;
+            for (std::size_t g = 0; g < shares.at.size(); ++g) {
+                if (rates * shares.most[g] + dearest < rate - kRounding.stock * (rates + dearest))
+                    first = std::min(shares.at[g] + 1, own.size() - 1);
+                if (rates * shares.least[g] > rate + kRounding.stock * rates) {
+                    last = std::max(shares.at[g], first);
+                    break;
+                }
+            }
+            points_.insert(points_.end(), own.begin() + static_cast<std::ptrdiff_t>(first),
+                           own.begin() + static_cast<std::ptrdiff_t>(last) + 1);
+            first_[j + 1] = points_.size();
+            draw(demands, products, j, trees, static_cast<std::int32_t>(first));
+        }
+        whole_ = true;
+    }
 
     // Whether it was made to the end.
     bool whole() const { return whole_; }
@@ -53,7 +164,12 @@ public:
     // What costs of a product can rise or fall by at most, a unit.
     double steepest(std::int32_t product) const { return steepest_[product]; }
     // The breakpoints of every product.
-    std::vector<EtaRange> ranges() const;
+    std::vector<EtaRange> ranges() const {
+        std::vector<EtaRange> all;
+        for (std::int32_t j = 0; j < products(); ++j)
+            all.push_back({static_cast<std::int32_t>(first(j)), static_cast<std::int32_t>(first(j + 1)) - 1});
+        return all;
+    }
 
     // Call `use(from, to, cost, slope)` for the lines of a leaf over the breakpoints of a range: what `from` costs, and
     // a further unit up to `to`, where the next one begins.
@@ -61,13 +177,57 @@ public:
     void each_line(std::int32_t leaf, std::int32_t product, EtaRange range, Use use) const;
 
     // What a breakpoint of a product costs in a leaf.
-    double cost(std::int32_t leaf, std::int32_t product, std::int32_t point) const;
+    double cost(std::int32_t leaf, std::int32_t product, std::int32_t point) const {
+        double found = kInfinity;  // what is never met does not seem to be an explanation
+        each_line(leaf, product, {point, point},
+                  [&](std::int32_t, std::int32_t, double cost, double) { found = cost; });
+        return found;
+    }
     // What a unit after a breakpoint of a product adds in a leaf.
-    double slope(std::int32_t leaf, std::int32_t product, std::int32_t point) const;
+    double slope(std::int32_t leaf, std::int32_t product, std::int32_t point) const {
+        const std::int32_t place = place_[leaf];
+        if (place < 0) return 0.0;
+        const Line& own = line(place, product);
+        double found = own.slope;
+        const std::size_t begin = bend(place, product), end = begin + size(place);
+        for (std::size_t i = begin; i < end && bends_[i] <= point; ++i) found += own.rise * mass(i);
+        return found;
+    }
+
     // What every breakpoint costs where each tree has one of these leaves; and a unit after every breakpoint.
-    void sum(LeafView leaves, std::vector<double>& total, std::vector<double>* slopes = nullptr) const;
-    // The least total of every product, all together; where it is goes to `at`.
-    double least(const std::vector<double>& total, std::vector<std::int32_t>* at = nullptr) const;
+    void sum(LeafView leaves, std::vector<double>& total, std::vector<double>& slopes) const {
+        total.assign(breakpoints(), 0.0);
+        slopes.assign(breakpoints(), 0.0);
+        const bool met =
+            std::all_of(leaves.begin(), leaves.end(), [&](std::int32_t leaf) { return place_[leaf] >= 0; });
+        if (!met) std::fill(total.begin(), total.end(), kInfinity);
+        for (std::int32_t j = 0; j < products() && met; ++j) {
+            double cost = 0.0, slope = 0.0;
+            for (const std::int32_t leaf : leaves) {
+                const Line& own = line(place_[leaf], j);
+                cost += own.cost;
+                slope += own.slope;
+                const std::size_t from = bend(place_[leaf], j);
+                for (std::size_t i = from; i < from + size(place_[leaf]); ++i)
+                    if (static_cast<std::size_t>(bends_[i]) < first(j + 1)) total[bends_[i]] += own.rise * mass(i);
+            }
+            for (std::size_t k = first(j); k < first(j + 1); ++k) {
+                slope += total[k];
+                total[k] = cost;
+                slopes[k] = slope;
+                if (k + 1 < first(j + 1)) cost += slope * (points_[k + 1] - points_[k]);
+            }
+        }
+    }
+
+    // Where the least total of every product is.
+    std::vector<std::int32_t> least(const std::vector<double>& total) const {
+        std::vector<std::int32_t> at;
+        for (const auto [first, last] : ranges())
+            at.push_back(static_cast<std::int32_t>(std::min_element(total.begin() + first, total.begin() + last + 1) -
+                                                   total.begin()));
+        return at;
+    }
 
     // The price of a unit, between nothing and the dearest one, under which the least total among these breakpoints,
     // less what a budget costs, is largest: no quantities that keep the budget cost less than that.
@@ -77,7 +237,32 @@ public:
     // Where it is lies by the `slopes` that `sum` has told: they never fall, while totals of quantities that are close
     // together differ by rounding alone.
     Priced within(const std::vector<double>& total, const std::vector<double>& slopes, std::span<const EtaRange> ranges,
-                  double budget) const;
+                  double budget) const {
+        if (budget == kInfinity || dearest_ <= 0.0) budget = kInfinity;
+        // The least total under a price, and how much is bought; costs along breakpoints are convex.
+        double bought = 0.0;
+        std::vector<std::int32_t> at;
+        const auto least_at = [&](double price) {
+            bought = cheapest(price, slopes, ranges, at);
+            double sum = price > 0.0 ? -price * budget : 0.0;
+            for (const std::int32_t k : at) sum += total[k] + price * points_[k];
+            return sum;
+        };
+        Priced best{0.0, least_at(0.0)};
+        if (bought <= budget || total.empty() || total[0] == kInfinity) return best;
+        const auto take = [&](double price) {
+            if (const double least = least_at(price); least > best.least) best = {price, least};
+        };
+        double low = 0.0, high = dearest_;
+        take(high);
+        if (bought > budget) return best;
+        for (int i = 0; i < kSettings.plans.halvings; ++i) {
+            const double price = 0.5 * (low + high);
+            take(price);
+            (bought > budget ? low : high) = price;
+        }
+        return best;
+    }
 
     // The best quantities that keep a budget: so much of `many`, the rest of `few`, both breakpoints of every product.
     // They cost at most `cost`, which is infinite where even at the dearest price more is bought than it allows.
@@ -85,22 +270,150 @@ public:
         std::vector<std::int32_t> few, many;
         double share = 0.0, cost = kInfinity;
     };
+
     Bought bought(const std::vector<double>& total, const std::vector<double>& slopes, std::span<const EtaRange> ranges,
-                  double budget) const;
+                  double budget) const {
+        Bought best;
+        if (total.empty() || total[0] == kInfinity) return best;
+        double most = cheapest(0.0, slopes, ranges, best.many), least = most;
+        best.few = best.many;
+        if (most > budget) {
+            least = cheapest(dearest_, slopes, ranges, best.few);
+            if (least > budget) return best;
+            double low = 0.0, high = dearest_;
+            std::vector<std::int32_t> at;
+            for (int i = 0; i < kSettings.plans.halvings; ++i) {
+                const double price = 0.5 * (low + high), bought = cheapest(price, slopes, ranges, at);
+                (bought > budget ? low : high) = price;
+                (bought > budget ? most : least) = bought;
+                (bought > budget ? best.many : best.few) = at;
+            }
+            best.share = (budget - least) / (most - least);
+        }
+        best.cost = 0.0;
+        for (const std::int32_t k : best.few) best.cost += (1.0 - best.share) * total[k];
+        for (const std::int32_t k : best.many) best.cost += best.share * total[k];
+        return best;
+    }
+
     double quantity(const Bought& bought, std::int32_t product) const {
         return (1.0 - bought.share) * points_[bought.few[product]] + bought.share * points_[bought.many[product]];
     }
     // By how much a product costs more in a leaf if its quantity rises between two of the first and the last one.
-    double rise(std::int32_t leaf, std::int32_t product, double from, double to) const;
+    double rise(std::int32_t leaf, std::int32_t product, double from, double to) const {
+        const std::int32_t place = place_[leaf];
+        if (place < 0) return kInfinity;
+        const Line& own = line(place, product);
+        const std::size_t begin = bend(place, product), end = begin + size(place);
+        double steps = 0.0;
+        for (std::size_t i = begin; i < end && static_cast<std::size_t>(bends_[i]) < first_[product + 1]; ++i) {
+            const double demand = points_[bends_[i]];
+            if (demand >= to) break;
+            steps += mass(i) * (to - std::max(from, demand));
+        }
+        return own.slope * (to - from) + own.rise * steps;
+    }
 
 private:
-    class Demands;
+    // The demands for one product in the alive leaves, in ascending order: those of leaf i from `first[i]` on.
+    class Demands {
+    public:
+        Demands(const LeafSamples& samples, const Alive& alive, std::size_t n) : begin_(n + 1, 0) {
+            first.push_back(0);
+            for (const std::int32_t leaf : alive.leaves) {
+                const auto members = samples.of(leaf);
+                first.push_back(first.back() + members.size());
+                for (const std::int32_t i : members) ++begin_[static_cast<std::size_t>(i) + 1];
+            }
+            std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());
+            total.reserve(alive.leaves.size());
+            for (const std::int32_t leaf : alive.leaves) total.push_back(samples.total(leaf));
+            holder_.resize(first.back());
+            std::vector<std::size_t> next(begin_.begin(), begin_.end() - 1);
+            for (std::size_t l = 0; l < alive.leaves.size(); ++l)
+                for (const std::int32_t i : samples.of(alive.leaves[l]))
+                    holder_[next[i]++] = static_cast<std::int32_t>(l);
+            samples_.resize(first.back());
+            mass_.resize(n);
+            for (std::size_t i = 0; i < n; ++i) mass_[i] = samples.mass_of(static_cast<std::int32_t>(i));
+            uneven = std::any_of(mass_.begin(), mass_.end(), [](double mass) { return mass != 1.0; });
+            order_.resize(n);
+        }
+
+        // Turn to a product: sorted once, the samples are dealt out to the leaves.
+        void turn_to(const Products& products, std::size_t j) {
+            const std::size_t count = products.count();
+            const auto demand = [&](std::size_t i) { return products.demand[i * count + j]; };
+            std::iota(order_.begin(), order_.end(), std::size_t{0});
+            std::sort(order_.begin(), order_.end(),
+                      [&](std::size_t a, std::size_t b) { return demand(a) < demand(b); });
+            next_.assign(first.begin(), first.end() - 1);
+            for (const std::size_t i : order_)
+                for (std::size_t at = begin_[i]; at < begin_[i + 1]; ++at)
+                    samples_[next_[holder_[at]]++] = static_cast<std::int32_t>(i);
+            values_.resize(order_.size());
+            for (std::size_t i = 0; i < values_.size(); ++i) values_[i] = demand(i);
+        }
+
+        // Of the i-th one of all leaves: the demand, what it counts for, and the first quantity that meets it.
+        double value(std::size_t i) const { return values_[samples_[i]]; }
+        double mass(std::size_t i) const { return mass_[samples_[i]]; }
+        std::int32_t rank(std::size_t i) const { return rank_[samples_[i]]; }
+
+        // The quantities that can be best: every demand once, as far as the limits let it; and the least one, where a
+        // unit has a price.
+        std::vector<double> points(const Products& products, std::size_t j, bool priced) {
+            std::vector<double> own;
+            if (priced) own.push_back(products.lower[j]);
+            for (const std::size_t i : order_) {
+                const double demand = products.demand[i * products.count() + j];
+                own.push_back(std::min(std::max(demand, products.lower[j]), products.upper[j]));
+            }
+            own.erase(std::unique(own.begin(), own.end()), own.end());
+            rank_.clear();
+            for (const double value : values_)
+                rank_.push_back(
+                    static_cast<std::int32_t>(std::lower_bound(own.begin(), own.end(), value) - own.begin()));
+            return own;
+        }
+
+        std::vector<std::size_t> first;
+        std::vector<double> total;  // of the masses in each leaf
+        bool uneven = false;        // whether samples do not count alike
+
+    private:
+        std::vector<double> mass_, values_;  // of each sample
+        std::vector<std::int32_t> rank_, samples_;
+        std::vector<std::size_t> begin_;    // of each sample, where the leaves that hold it begin
+        std::vector<std::int32_t> holder_;  // and which they are
+        std::vector<std::size_t> order_, next_;
+    };
     struct Line {
         double cost, slope, rise;  // of the first breakpoint, before it, and by a demand that counts for 1
     };
 
+    // Draw the lines of every leaf for a product, of whose first quantities so many were left out.
     void draw(const Demands& demands, const Products& products, std::size_t j, std::int32_t trees,
-              std::int32_t left_out);
+              std::int32_t left_out) {
+        const auto begin = static_cast<std::int32_t>(first_[j]), end = static_cast<std::int32_t>(first_[j + 1]);
+        const double origin = points_[begin];
+        const auto product = static_cast<std::int32_t>(j);
+        for (std::int32_t l = 0; l + 1 < static_cast<std::int32_t>(members_.size()); ++l) {
+            const std::size_t first = demands.first[l], to = bend(l, product);
+            const double share = 1.0 / (demands.total[l] * trees);
+            double over = 0.0, under = 0.0;
+            for (std::size_t i = 0; i < size(l); ++i) {
+                const double demand = demands.value(first + i), mass = demands.mass(first + i);
+                (demand < origin ? over : under) += mass * std::abs(demand - origin);
+                bends_[to + i] = std::clamp(begin + demands.rank(first + i) - left_out, begin, end);
+                if (!masses_.empty()) masses_[to + i] = mass;
+            }
+            lines_[static_cast<std::size_t>(l) * products.count() + j] = {
+                share * (products.holding[j] * over + products.backorder[j] * under), -products.backorder[j] / trees,
+                share * (products.holding[j] + products.backorder[j])};
+        }
+    }
+
     const Line& line(std::int32_t place, std::int32_t product) const {
         return lines_[static_cast<std::size_t>(place) * static_cast<std::size_t>(products()) +
                       static_cast<std::size_t>(product)];
@@ -113,7 +426,17 @@ private:
     double mass(std::size_t bend) const { return masses_.empty() ? 1.0 : masses_[bend]; }
     // The cheapest breakpoints where a unit has a price besides, and how many units that is.
     double cheapest(double price, const std::vector<double>& slopes, std::span<const EtaRange> ranges,
-                    std::vector<std::int32_t>& at) const;
+                    std::vector<std::int32_t>& at) const {
+        double bought = 0.0;
+        at.clear();
+        for (const auto [first, last] : ranges) {
+            const std::int32_t low =
+                first_without(first, last, [&](std::int32_t k) { return slopes[k] + price < 0.0; });
+            at.push_back(low);
+            bought += points_[low];
+        }
+        return bought;
+    }
 
     bool whole_ = false;
     double dearest_;
@@ -177,19 +500,108 @@ public:
         std::vector<Offer> any;  // none of them may pay: there is none where this is not known to be so
     };
 
-    StockExchange(const StockTable& all, StockLimit limit, double budget);
+    StockExchange(const StockTable& all, StockLimit limit, double budget) : all_(all), limit_(limit), budget_(budget) {
+        const auto [first, last] = all.ranges()[limit.product];
+        // Beyond the quantities of the table nothing is known of costs but that they rise, or fall, by more.
+        own_ = std::clamp(limit.quantity, all.points()[first], all.points()[last]);
+        range_ = all.points()[last] - all.points()[first];
+        for (const double point : all.points()) reach_ = std::max(reach_, std::abs(point));
+    }
 
     // Steps that all pay, by more than tau, where the trees have these leaves.
-    Offers offers(LeafView leaves, double tau) const;
+    Offers offers(LeafView leaves, double tau) const {
+        // Within a tolerance a limit may ask for more than the budget: then no exchange keeps it.
+        if (limit_.at_least && limit_.quantity > budget_) return {};
+        std::vector<double> total, slopes;
+        all_.sum(leaves, total, slopes);
+        std::vector<EtaRange> ranges = all_.ranges();
+        const StockTable::Bought best = all_.bought(total, slopes, ranges, budget_);
+        if (best.cost == kInfinity) return {};
+        const std::int32_t j = limit_.product;
+        const double sign = limit_.at_least ? 1.0 : -1.0;
+        const double missed = sign * (limit_.quantity - all_.quantity(best, j));
+        const double step =
+            std::min(kSettings.plans.exchanged * range_, 0.5 * missed / static_cast<double>(all_.products()));
+        const double end = all_.points()[limit_.at_least ? ranges[j].first : ranges[j].last];
+        if (step <= 0.0 || sign * (own_ - end) < step) return {};
+        const double enough = tau + kRounding.stock * largest({step, {}});
+        const Offers alone{step, {{-1, 0.0}}};
+        const bool pays = least_gain(leaves, alone) > enough;
+        // Less of a product always keeps the budget.
+        if (budget_ == kInfinity || (pays && limit_.at_least)) return pays ? alone : Offers{};
+        if (all_.products() == 1) return {};
+        // What the budget leaves for the others, with a hair more than rounding can amount to.
+        const double left =
+            budget_ - limit_.quantity + sign * kRounding.budget * std::abs(budget_) - (limit_.at_least ? 0.0 : step);
+        ranges[j] = {ranges[j].first, ranges[j].first};
+        const StockTable::Bought rest = all_.bought(total, slopes, ranges, left + all_.points()[ranges[j].first]);
+        Offers found;
+        double most = enough;
+        for (const double part : {0.0, 0.5, 1.0}) {
+            if (part < 1.0 && rest.cost == kInfinity) continue;
+            Offers made = between(best, part < 1.0 ? rest : best, left, step, part);
+            const double gained = least_gain(leaves, made);
+            if (gained <= most) continue;
+            most = gained;
+            found = std::move(made);
+        }
+        return found;
+    }
+
     // What a leaf says an exchange gains.
-    double gain(std::int32_t leaf, Offer offer, double step) const;
+    double gain(std::int32_t leaf, Offer offer, double step) const {
+        const std::int32_t j = limit_.product;
+        double gained =
+            limit_.at_least ? all_.rise(leaf, j, own_ - step, own_) : -all_.rise(leaf, j, own_, own_ + step);
+        if (offer.other >= 0)
+            gained -= limit_.at_least ? all_.rise(leaf, offer.other, offer.from, offer.from + step)
+                                      : -all_.rise(leaf, offer.other, offer.from - step, offer.from);
+        return gained;
+    }
     // What all trees together can say of a step at most, either way.
-    double largest(const Offers& offers) const;
+    double largest(const Offers& offers) const {
+        double steepest = 0.0;
+        for (std::int32_t k = 0; k < all_.products(); ++k) steepest = std::max(steepest, all_.steepest(k));
+        return 2.0 * steepest * (offers.step + reach_);  // quantities themselves are rounded, too
+    }
 
 private:
-    double least_gain(LeafView leaves, const Offers& offers) const;
+    double least_gain(LeafView leaves, const Offers& offers) const {
+        double least = kInfinity;
+        for (const Offer offer : offers.any) {
+            double total = 0.0;
+            for (const std::int32_t leaf : leaves) total += gain(leaf, offer, offers.step);
+            least = std::min(least, total);
+        }
+        return offers.any.empty() ? -kInfinity : least;
+    }
+
+    // Exchanges with every other product, from quantities on that use up what is `left`: between those of the best
+    // plan, all moved alike, and the best ones beside the limit. None where the table does not reach that far.
     Offers between(const StockTable::Bought& best, const StockTable::Bought& rest, double left, double step,
-                   double part) const;
+                   double part) const {
+        Offers made{step, {}};
+        const std::int32_t count = all_.products();
+        double all = 0.0, beside = 0.0;
+        for (std::int32_t k = 0; k < count; ++k) {
+            if (k == limit_.product) continue;
+            all += all_.quantity(best, k);
+            beside += all_.quantity(rest, k);
+        }
+        const double moved = (left - all) / (count - 1), further = (left - beside) / (count - 1);
+        const auto ranges = all_.ranges();
+        for (std::int32_t k = 0; k < count; ++k) {
+            if (k == limit_.product) continue;
+            double from = part * (all_.quantity(best, k) + moved) + (1.0 - part) * (all_.quantity(rest, k) + further);
+            const double first = all_.points()[ranges[k].first], last = all_.points()[ranges[k].last];
+            // A step that is nearer than the one in question costs no less, or saves no more.
+            from = limit_.at_least ? std::max(from, first) : std::min(from, last);
+            if (limit_.at_least ? from + step > last : from - step < first) return {};
+            made.any.push_back({k, from});
+        }
+        if (!limit_.at_least) made.any.push_back({-1, 0.0});  // what is left of the budget
+        return made;
+    }
 
     const StockTable& all_;
     StockLimit limit_;
@@ -204,24 +616,259 @@ public:
     // than what is asked for, and whoever asks judges its candidates again.
     // A `limit` is all that sets the quantities of the one table apart from those of the other.
     StockCriterion(std::shared_ptr<const StockTable> table, std::vector<double> rival,
-                   std::shared_ptr<const StockTable> all, double budget, std::optional<StockLimit> limit = {});
+                   std::shared_ptr<const StockTable> all, double budget, std::optional<StockLimit> limit = {})
+        : MeanCriterion(table->leaves()),
+          table_(std::move(table)),
+          all_(std::move(all)),
+          rival_(std::move(rival)),
+          budget_(budget) {
+        if (all_ != nullptr && all_->leaves() != table_->leaves())
+            throw std::invalid_argument("Both tables must be about the same leaves.");
+        if (limit && all_ == nullptr) throw std::invalid_argument("A limit sets quantities apart from all others.");
+        if (limit) exchange_.emplace(*all_, *limit, budget_);
+        add_rival(rival_);
+    }
 
     std::size_t breakpoints() const { return table_->breakpoints() + (all_ == nullptr ? 0 : all_->breakpoints()); }
 
-    Excess excess(LeafView leaves, EtaRange etas, std::span<std::int32_t> levels) const override;
-    void lean(OpenBox& open) const override;
-    bool bound(OpenBox& open, double tau) const override;
+    Criterion::Excess excess(LeafView leaves, EtaRange, std::span<std::int32_t>) const override {
+        std::vector<double> total, slopes;
+        table_->sum(leaves, total, slopes);
+        const double own = table_->within(total, slopes, table_->ranges(), budget_).least;
+        double rival = 0.0;
+        for (const std::int32_t leaf : leaves) rival += rival_[leaf];
+        if (all_ != nullptr) {
+            all_->sum(leaves, total, slopes);
+            rival = std::min(rival, all_->bought(total, slopes, all_->ranges(), budget_).cost);
+        }
+        return {own - rival, 0};
+    }
+
+    // What leaves say of an exchange stands for the criterion: of several, the least.
+    void lean(OpenBox& open) const override {
+        const StockExchange::Offers offers =
+            exchange_ ? exchange_->offers(open.counted(), 0.0) : StockExchange::Offers{};
+        if (offers.any.empty()) {
+            lean_priced(open);
+            return;
+        }
+        write_row(open, 0, [&](std::int32_t, std::int32_t leaf) {
+            double least = kInfinity;
+            for (const auto offer : offers.any) least = std::min(least, exchange_->gain(leaf, offer, offers.step));
+            return least;
+        });
+    }
+
+    bool bound(OpenBox& open, double tau) const override {
+        if (exchange_) {
+            const StockExchange::Offers offers = exchange_->offers(open.counted(), tau);
+            if (!offers.any.empty())
+                return bound_exchanges(open, offers, tau + kRounding.stock * exchange_->largest(offers));
+        }
+        if (is_large(open)) return guide(open);  // it is hardly ever ruled out: its halves are bounded
+        double size = lean_priced(open);
+        for (std::int32_t t = 0; t < open.trees; ++t) size += std::abs(row(open, 0)[open.here[t]]);
+        return MeanCriterion::bound(open, tau + kRounding.stock * size);
+    }
 
 protected:
     const double* row(const OpenBox& open, std::int32_t) const override { return room(open).rows[0].data(); }
 
 private:
-    void narrow(OpenBox& open, std::span<const double> slopes, double price) const;
-    double lean_priced(OpenBox& open) const;
-    bool is_large(const OpenBox& open) const;
-    bool guide(OpenBox& open) const;
-    std::vector<double> against(const OpenBox& open) const;
-    bool bound_exchanges(OpenBox& open, const StockExchange::Offers& offers, double tau) const;
+    // The breakpoints of each product that can be best somewhere in the box, under prices near to one: a breakpoint is
+    // not where costs still fall after it whichever leaves the trees have, or have risen before it.
+    void narrow(OpenBox& open, std::span<const double> slopes, double price) const {
+        const bool begun = open.plans && open.plans->cheapest <= price && price <= open.plans->dearest;
+        std::vector<EtaRange> ranges = begun ? open.plans->ranges : table_->ranges();
+        const double room = kSettings.plans.price_room * table_->dearest();
+        const double cheapest = begun ? open.plans->cheapest : std::max(0.0, price - room);
+        const double dearest = begun ? open.plans->dearest : std::min(table_->dearest(), price + room);
+        std::vector<std::int32_t> undecided;
+        for (std::int32_t t = 0; t < open.trees; ++t)
+            if (!is_decided(open, t)) undecided.push_back(t);
+        // What a unit after a breakpoint adds at most (sign 1), or at least (-1): it never falls along the breakpoints.
+        const auto extreme = [&](std::int32_t j, std::int32_t k, double sign) {
+            double found = slopes[k];
+            for (const std::int32_t t : undecided) {
+                const double own = table_->slope(open.here[t], j, k);
+                double most = sign * own;
+                open.reach.each(t, [&](std::int32_t leaf) { most = std::max(most, sign * table_->slope(leaf, j, k)); });
+                found += sign * most - own;
+            }
+            return found;
+        };
+        const std::vector<EtaRange> before = ranges;
+        for (std::int32_t j = 0; j < table_->products(); ++j) {
+            auto& [first, last] = ranges[j];
+            const double hair = kRounding.stock * (table_->steepest(j) + dearest);
+            const auto falls = [&](std::int32_t k) { return extreme(j, k, 1.0) + dearest < -hair; };
+            const auto rises = [&](std::int32_t k) { return extreme(j, k, -1.0) + cheapest > hair; };
+            if (first < last && falls(first)) first = first_without(first + 1, last, falls);
+            if (first < last && rises(last - 1))
+                last = first_without(first, last - 1, [&](std::int32_t k) { return !rises(k); });
+        }
+        if (ranges == before && begun) return;
+        const std::size_t bytes = ranges.capacity() * sizeof(EtaRange);
+        open.plans = left_.make<PossiblePlans>({{}, std::move(ranges), {}, cheapest, dearest}, bytes);
+    }
+
+    // The same; what the budget costs at the price that suits the projection.
+    double lean_priced(OpenBox& open) const {
+        std::vector<double> here, slopes;
+        table_->sum(open.counted(), here, slopes);
+        const double price = table_->within(here, slopes, table_->ranges(), budget_).price;
+        const double paid = price > 0.0 ? price * budget_ : 0.0;
+        narrow(open, slopes, price);
+        const std::vector<EtaRange>& ranges = open.plans->ranges;
+        const std::vector<double>& points = table_->points();
+        for (const auto& [first, last] : ranges)
+            for (std::int32_t k = first; price > 0.0 && k <= last; ++k) here[k] += price * points[k];
+        const std::vector<double> rival = against(open);
+        std::vector<double>& row = room(open).rows[0];
+        row.resize(static_cast<std::size_t>(leaves()));
+        std::vector<std::int32_t> undecided;
+        for (std::int32_t t = 0; t < open.trees; ++t) {
+            row[open.here[t]] = -rival[open.here[t]];
+            if (!is_decided(open, t)) undecided.push_back(t);
+        }
+        double least = -paid;
+        for (const auto& [first, last] : ranges)
+            least += *std::min_element(here.begin() + first, here.begin() + last + 1);
+        if (undecided.empty()) {
+            row[open.here[0]] += least;
+            return paid;
+        }
+        const double share = 1.0 / static_cast<double>(undecided.size());
+        std::vector<Piece> pieces;
+        std::vector<std::size_t> begins;
+        for (const std::int32_t t : undecided) {
+            pieces.clear();
+            begins.clear();
+            for (std::int32_t j = 0; j < table_->products(); ++j) {
+                begins.push_back(pieces.size());
+                table_->each_line(open.here[t], j, ranges[j],
+                                  [&](std::int32_t from, std::int32_t to, double cost, double slope) {
+                                      pieces.push_back({from, to, cost, slope});
+                                  });
+            }
+            const auto write = [&](std::int32_t leaf) {
+                double total = -rival[leaf] - share * paid;
+                for (std::int32_t j = 0; j < table_->products(); ++j) {
+                    double own = kInfinity;
+                    const Piece* other = pieces.data() + begins[j];
+                    // Between two bends of either leaf their difference is a line, and a share of the totals is convex.
+                    table_->each_line(
+                        leaf, j, ranges[j], [&](std::int32_t from, std::int32_t to, double cost, double slope) {
+                            for (;; ++other) {
+                                const std::int32_t a = std::max(from, other->from), b = std::min(to, other->to);
+                                const double rise = slope - other->slope, level = cost - other->cost;
+                                const auto falls = [&](std::int32_t k) {
+                                    return share * (slopes[k] + price) + rise < 0.0;
+                                };
+                                std::int32_t k = a;
+                                if (a < b && falls(a)) k = falls(b - 1) ? b : first_without(a + 1, b - 1, falls);
+                                const double sum = level + slope * (points[k] - points[from]) -
+                                                   other->slope * (points[k] - points[other->from]);
+                                own = std::min(own, share * here[k] + sum);
+                                if (other->to >= to) break;
+                            }
+                        });
+                    total += own;
+                }
+                row[leaf] = total;
+            };
+            open.reach.each(t, write);
+            write(open.here[t]);
+        }
+        return paid;
+    }
+
+    // Whether it would take long to ask every leaf of a box about all quantities that can be best in it.
+    bool is_large(const OpenBox& open) const {
+        std::int64_t leaves = 0, points = 0;
+        for (std::int32_t t = 0; t < open.trees; ++t) open.reach.each(t, [&](std::int32_t) { ++leaves; });
+        for (const auto& [first, last] : open.plans ? open.plans->ranges : table_->ranges()) points += last - first + 1;
+        return leaves * points > kSettings.plans.large_stock;
+    }
+
+    // What the leaves of a box say about the quantities that are best at its projection, by which it is split.
+    bool guide(OpenBox& open) const {
+        std::vector<double> here, slopes;
+        table_->sum(open.counted(), here, slopes);
+        const double price = table_->within(here, slopes, table_->ranges(), budget_).price;
+        for (std::size_t k = 0; price > 0.0 && k < here.size(); ++k) here[k] += price * table_->points()[k];
+        const std::vector<std::int32_t> at = table_->least(here);
+        write_row(open, 0, [&](std::int32_t, std::int32_t leaf) {
+            double excess = -rival_[leaf];
+            for (std::int32_t j = 0; j < table_->products(); ++j) excess += table_->cost(leaf, j, at[j]);
+            return excess;
+        });
+        return MeanCriterion::bound(open, kInfinity);
+    }
+
+    // What the rival costs in each leaf: where the best of all quantities are asked for, those that are so at the
+    // projection.
+    std::vector<double> against(const OpenBox& open) const {
+        if (all_ == nullptr) return rival_;
+        std::vector<double> total, slopes;
+        all_->sum(open.counted(), total, slopes);
+        const StockTable::Bought best = all_->bought(total, slopes, all_->ranges(), budget_);
+        double given = 0.0;
+        for (const std::int32_t leaf : open.counted()) given += rival_[leaf];
+        if (given <= best.cost) return rival_;
+        std::vector<double> found(rival_.size(), 0.0);
+        const auto write = [&](std::int32_t leaf) {
+            found[leaf] = 0.0;
+            for (std::int32_t j = 0; j < all_->products(); ++j) {
+                found[leaf] += (1.0 - best.share) * all_->cost(leaf, j, best.few[j]);
+                if (best.share > 0.0) found[leaf] += best.share * all_->cost(leaf, j, best.many[j]);
+            }
+        };
+        for (std::int32_t t = 0; t < open.trees; ++t) {
+            open.reach.each(t, write);
+            write(open.here[t]);
+        }
+        return found;
+    }
+
+    // Rule the box out, or leaves of it, where every exchange pays; split it by the one that pays least.
+    bool bound_exchanges(OpenBox& open, const StockExchange::Offers& offers, double tau) const {
+        struct Open {
+            double slack;
+            std::vector<double> row;
+            Leaves best;
+        };
+        std::vector<Open> left;
+        for (const auto offer : offers.any) {
+            write_row(open, 0,
+                      [&](std::int32_t, std::int32_t leaf) { return exchange_->gain(leaf, offer, offers.step); });
+            std::vector<double>& row = room(open).rows[0];
+            Leaves best = open.here;
+            const double total =
+                least_sum(open.reach, 0, open.trees, [&](std::int32_t, std::int32_t leaf) { return row[leaf]; }, best);
+            if (total > tau) continue;
+            left.push_back({tau - total, row, std::move(best)});
+            if (left.size() > 1 && left.back().slack > left.front().slack) std::swap(left.front(), left.back());
+        }
+        if (left.empty()) return false;
+        for (std::int32_t t = 0; t < open.trees; ++t)
+            open.reach.drop(t, [&](std::int32_t leaf) {
+                return std::all_of(left.begin(), left.end(),
+                                   [&](const Open& one) { return one.row[leaf] > one.row[one.best[t]] + one.slack; });
+            });
+        auto& [slack, row, best] = left.front();
+        open.slack = slack;
+        for (std::int32_t t = 0; t < open.trees; ++t) {
+            open.best[t] = best[t];
+            open.gains[t] = row[open.here[t]] - row[best[t]];
+        }
+        // Whoever asks for the criterion's row is told the least that is known, whichever exchange it is.
+        for (std::size_t i = 1; i < left.size(); ++i)
+            std::transform(row.begin(), row.end(), left[i].row.begin(), row.begin(),
+                           [](double a, double b) { return std::min(a, b); });
+        room(open).rows[0] = std::move(row);
+        return true;
+    }
 
     std::shared_ptr<const StockTable> table_, all_;
     std::vector<double> rival_;

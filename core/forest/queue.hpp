@@ -85,7 +85,6 @@ public:
     void set_note(std::int32_t link, const Note& note) {
         teach(link, [&](Known& known) { known.note = std::make_shared<const Note>(note); });
     }
-
     // Keep the leaves that a waiting box may meet, a bit for each, as long as there is room for it.
     void set_reach(std::int32_t link, const std::vector<std::uint64_t>& words) {
         std::lock_guard lock(mutex_);
@@ -104,7 +103,6 @@ public:
         chain_[link].reach = -1;
         return true;
     }
-
     // Lay out the box of a link; false where it is empty.
     bool rebuild(std::int32_t link, Box& box) const {
         if (!box.reset()) return false;
@@ -113,15 +111,9 @@ public:
             if (!box.restrict(chain_[link].column, chain_[link].cells.low, chain_[link].cells.high)) return false;
         return true;
     }
-
     bool has(std::int32_t link) const {
         return link == kWhole ||
                (link >= 0 && link < static_cast<std::int32_t>(chain_.size()) && chain_[link].holders > 0);
-    }
-    // Links that somebody holds.
-    std::size_t links() const {
-        std::lock_guard lock(mutex_);
-        return chain_.count();
     }
     // About how much memory the boxes take, apart from the plans that they have left: see Criterion::bytes.
     std::size_t bytes() const {
@@ -129,12 +121,6 @@ public:
         std::lock_guard lock(mutex_);
         const std::size_t words = reaches_.size() == 0 ? 0 : reaches_.size() * reaches_[0].capacity();
         return waiting + chain_.bytes() + chain_.count() * sizeof(Note) + words * sizeof(std::uint64_t);
-    }
-    // The columns that a link and those before it restrict.
-    std::vector<std::int32_t> columns_of(std::int32_t link) const {
-        std::vector<std::int32_t> columns;
-        for (; link != kWhole; link = chain_[link].parent) columns.push_back(chain_[link].column);
-        return columns;
     }
 
 private:

@@ -12,6 +12,20 @@
 
 namespace whence::neighbours {
 
+// A context, and its distance; infinite where there is none.
+struct Found {
+    double distance;
+    std::vector<double> context;
+
+    explicit Found(int dimension) : distance(kInfinity), context(dimension) {}
+    // Keep the nearer one.
+    void improve(double nearer, const std::vector<double>& other) {
+        if (nearer >= distance) return;
+        distance = nearer;
+        context = other;
+    }
+};
+
 template <class Members>
 struct WaitingBox {
     std::vector<double> low, high;

@@ -15,7 +15,7 @@ from tests.forests import paper_forest
 from tests.oracle import risk_of_rows
 
 from whence import CVaR, Expectation, Policy
-from whence._core import Box, Reach, TailCriterion
+from whence._core import Box, Criterion, OpenBox
 from whence.search import forest_criteria as criteria
 from whence.search.grid import grid_of, locate
 
@@ -131,33 +131,9 @@ class ForestScene:
         return np.asarray((self.excess <= self.tau).all(axis=1))
 
     @cached_property
-    def clear(self) -> bool:
-        """Whether no cell is so close to the tolerance that rounding decides."""
-        return bool((np.abs(self.excess.max(axis=1) - self.tau) > 1e-9).all())
-
-    @cached_property
     def optimum(self) -> float:
         """Distance of the nearest explanation; infinite for none."""
         return float(self.distance[self.holds].min(initial=np.inf))
-
-    # ---- thresholds ------------------------------------------------------------------------------------
-
-    def etas(self, plan: int) -> Floats:
-        """The distinct costs of a plan: the thresholds of its CVaR."""
-        return criteria.distinct(np.ascontiguousarray(self.policy.Y_[:, plan]))[0]
-
-    def table(self, plan: int) -> Floats:
-        """(eta + mean excess over eta / tail) / trees, by leaf and eta, from the definition."""
-        assert isinstance(self.risk, CVaR)
-        etas = self.etas(plan)
-        over = np.maximum(self.policy.Y_[:, plan, None] - etas, 0.0)
-        return np.asarray((etas + self.members @ over / (1.0 - self.risk.alpha)) / self.grid.trees)
-
-    def worth(self, rival: int, eta: int, level: int) -> Floats:
-        """What every leaf adds to the alternative's excess over a rival."""
-        if not isinstance(self.criterion, TailCriterion):
-            return np.asarray(self.members @ (self.policy.Y_[:, 0] - self.policy.Y_[:, 1 + rival]) / self.grid.trees)
-        return np.asarray(self.table(0)[:, eta] - self.table(1 + rival)[:, level])
 
     # ---- boxes -----------------------------------------------------------------------------------------
 
@@ -176,38 +152,25 @@ class ForestScene:
             assert box.restrict(j, first, last)
         return box
 
-    def reach(self, box: Box) -> Reach:
-        """The leaves that a box meets."""
-        reach = Reach(self.located)
-        reach.gather(box)
-        return reach
+    def bounded(self, criterion: Criterion, tau: float, holds: Mask, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Bound random boxes twice: none is given up that holds an explanation, and no leaf dropped that one has.
 
-    def tree_of(self, leaves: Ints) -> list[Ints]:
-        """Leaves sorted by their tree."""
-        ends = np.append(self.first_leaf, self.grid.leaves)
-        return [leaves[(leaves >= a) & (leaves < b)] for a, b in pairwise(ends.tolist())]
-
-    @cached_property
-    def first_leaf(self) -> NDArray[np.int64]:
-        """The first leaf of every tree: each tree's leaves hold all samples once."""
-        held = np.cumsum(self.kept.size)
-        return np.concatenate([[0], np.searchsorted(held, len(self.policy.Y_) * np.arange(1, self.grid.trees)) + 1])
-
-    def spans(self, leaf: int) -> dict[int, tuple[int, int]]:
-        """First and last cell that a leaf allows in the columns on its path."""
-        return {int(j): (int(low), int(high)) for j, low, high in self.grid.path(leaf)}
-
-    def meets(self, leaf: int, box: Box) -> bool:
-        """Whether a leaf's cells and a box overlap in every column."""
-        return all(low <= box.high[j] and high >= box.low[j] for j, (low, high) in self.spans(leaf).items())
-
-    def extra(self, leaf: int, cells: Ints) -> dict[int, float]:
-        """By column, how much farther than at a cell the leaf begins, along numbers."""
-        found: dict[int, float] = {}
-        for j, (low, high) in self.spans(leaf).items():
-            if self.located.group[j] < 0 and not low <= cells[j] <= high:
-                found[j] = float(self.columns[j][low : high + 1].min() - self.columns[j][cells[j]])
-        return found
+        Returns how many boxes were given up, how many leaves were dropped, and how many explanations there were.
+        """
+        seen = np.zeros(3, dtype=np.int64)
+        for _ in range(12):
+            box = self.box(rng, int(rng.integers(0, 5)))
+            holding = self.inside(box) & holds
+            open_ = OpenBox(box, criterion, tau)
+            before = open_.leaves.size
+            for _ in range(2):
+                if not open_.bound(criterion, tau):
+                    assert not holding.any()
+                    seen[0] += 1
+                    break
+                assert np.isin(self.leaves[holding], open_.leaves).all()
+                seen += (0, before - open_.leaves.size, int(holding.sum()))
+        return seen
 
 
 @cache

@@ -16,7 +16,7 @@ from whence import _core
 from whence.question import Question
 from whence.search.forest_criteria import add_rival, criterion_of
 from whence.search.forest_search import equal_shares
-from whence.search.grid import KeptGrid, grid_of, locate
+from whence.search.grid import grid_of, locate
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -49,10 +49,6 @@ class Scene:
     def shares(self, reach: float = 2.0) -> _core.Shares:
         """Equal shares of the price of every step."""
         return equal_shares(self.kept, self.located, reach)
-
-    def box(self) -> _core.Box:
-        """All that the question allows."""
-        return _core.Box(self.located)
 
     @cached_property
     def allowed(self) -> list[NDArray[np.int64]]:
@@ -101,28 +97,6 @@ class Scene:
         of = self.question.claim.risk.of
         return np.array([of(self.question.claim.alternative, w) - min(of(r, w) for r in self.rivals) for w in weights])
 
-    @property
-    def surely(self) -> Bools:
-        """The cells that hold, whatever rounding does."""
-        return self.excess <= self.tau - 1e-9
-
-    def inside(self, box: _core.Box) -> Bools:
-        """The cells of a box."""
-        found: Bools = ((self.cells >= box.low) & (self.cells <= box.high)).all(axis=1)
-        return found
-
-    def random_boxes(self, rng: np.random.Generator, count: int) -> Iterator[_core.Box]:
-        """The whole space, and boxes with some columns restricted at random; none of them empty."""
-        yield self.box()
-        for _ in range(count):
-            box = self.box()
-            keeps = True
-            for j in rng.integers(0, self.grid.columns, rng.integers(1, 4)).tolist():
-                first, last = np.sort(rng.integers(0, self.located.last[j] + 1, 2)).tolist()
-                keeps = keeps and box.restrict(j, first, last)
-            if keeps:
-                yield box
-
 
 def scenes(count: int, first: int = 0, *, tail: bool | None = None) -> Iterator[Scene]:
     """Small questions: of a CVaR (`tail` True), of an expected cost (False), or of both."""
@@ -139,25 +113,3 @@ def scenes(count: int, first: int = 0, *, tail: bool | None = None) -> Iterator[
         if np.prod([float(len(a)) for a in scene.allowed]) <= MOST_CELLS:
             count -= 1
             yield scene
-
-
-def reached(kept: KeptGrid, dead: Ints, box: _core.Box) -> set[int]:
-    """The leaves whose path meets a box in every column, without those that hold no allowed cell."""
-    found = set()
-    for leaf in set(range(kept.grid.leaves)) - set(dead.tolist()):
-        path = kept.grid.path(leaf)
-        if all(low <= box.high[j] and high >= box.low[j] for j, low, high in path.tolist()):
-            found.add(leaf)
-    return found
-
-
-def sums_over_trees(scene: Scene, values: Floats, leaves: set[int]) -> float:
-    """Sum over trees of the smallest value among these leaves."""
-    trees = tree_of_leaves(scene)
-    return sum(min(values[leaf] for leaf in leaves if trees[leaf] == t) for t in range(scene.grid.trees))
-
-
-def tree_of_leaves(scene: Scene) -> NDArray[np.int64]:
-    """The tree of every leaf."""
-    counts = [int((tree.children_left < 0).sum()) for tree in scene.question.weights.trees]
-    return np.repeat(np.arange(len(counts)), counts)

@@ -11,7 +11,6 @@ from tests.core.forest_cells import Floats, ForestScene, scenes
 from whence import _core
 from whence.risk import CVaR
 from whence.search.forest_criteria import add_plan, add_rival, criterion_of
-from whence.search.forest_search import equal_shares
 from whence.search.grid import leaf_means
 
 KAPPAS = (0.5, 1.5, 4.0)
@@ -99,48 +98,15 @@ def test_at_a_cell() -> None:
 @pytest.mark.parametrize("kind", ["confident", "breach", "best"])
 def test_bounds_over_boxes(kind: str) -> None:
     """A box is given up only where no cell of it holds, and no leaf is dropped that such a cell has."""
-    given_up = dropped = standing = 0
+    seen = np.zeros(3, dtype=np.int64)
     for scene, rng, kappa in asked(40):
         over = np.max([excess(scene, r, kappa) for r in range(scene.rivals)], axis=0)
         criterion, tau = confident(scene, kappa), scene.tau
         if kind != "confident":
             criterion, tau = breach(scene, kappa, kind == "best"), -scene.tau
             over = broken(scene, kappa, kind == "best")
-        for _ in range(10):
-            box = scene.box(rng, int(rng.integers(0, 5)))
-            holds = scene.inside(box) & (over <= tau - 1e-9)
-            open_ = _core.OpenBox(box, criterion, tau)
-            before = open_.reach.leaves.size
-            for bound in (open_.bound, open_.bound, open_.bound_again):
-                if not bound(criterion, tau):
-                    assert not holds.any()
-                    given_up += 1
-                    break
-                assert np.isin(scene.leaves[holds], open_.reach.leaves).all()
-                standing += int(holds.sum())
-                dropped += before - open_.reach.leaves.size
-    assert min(given_up, dropped, standing) > 15
-
-
-@pytest.mark.parametrize("kind", ["confident", "breach", "best"])
-def test_strong_bounds(kind: str) -> None:
-    """The strong bound is no farther than the nearest cell of the box that holds, however much the shares learn."""
-    bounded = 0
-    for scene, rng, kappa in asked(30):
-        over = np.max([excess(scene, r, kappa) for r in range(scene.rivals)], axis=0)
-        criterion, tau = confident(scene, kappa), scene.tau
-        if kind != "confident":
-            criterion, tau = breach(scene, kappa, kind == "best"), -scene.tau
-            over = broken(scene, kappa, kind == "best")
-        for _ in range(6):
-            box = scene.box(rng, int(rng.integers(0, 4)))
-            holds = scene.inside(box) & (over <= tau - 1e-9)
-            open_ = _core.OpenBox(box, criterion, tau)
-            shares = equal_shares(scene.kept, scene.located, 2.0)
-            bound = open_.strong_bound(criterion, tau, shares, np.inf, int(rng.integers(1, 30)), 0.5)
-            assert bound <= scene.distance[holds].min(initial=np.inf) + 1e-9
-            bounded += bool(holds.any())
-    assert bounded > 20
+        seen += scene.bounded(criterion, tau, over <= tau - 1e-9, rng)
+    assert seen.min() > 15
 
 
 def test_one_tree_does_not_disagree_with_itself() -> None:

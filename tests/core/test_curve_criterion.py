@@ -10,7 +10,6 @@ import pytest
 from tests.core.forest_cells import Floats, ForestScene, scenes
 
 from whence import _core
-from whence.search.forest_search import equal_shares
 
 
 class Curved:
@@ -71,37 +70,10 @@ def test_at_a_cell() -> None:
 
 def test_bounds_over_boxes() -> None:
     """A box is given up only where no cell of it holds, and no leaf is dropped that such a cell has."""
-    given_up = dropped = standing = 0
+    seen = np.zeros(3, dtype=np.int64)
     for scene, rng, curved in asked(60):
-        for _ in range(12):
-            box = scene.box(rng, int(rng.integers(0, 5)))
-            holds = scene.inside(box) & (curved.over <= curved.tau - 1e-9)
-            open_ = _core.OpenBox(box, curved.criterion, curved.tau)
-            before = open_.reach.leaves.size
-            for bound in (open_.bound, open_.bound, open_.bound_again):
-                if not bound(curved.criterion, curved.tau):
-                    assert not holds.any()
-                    given_up += 1
-                    break
-                assert np.isin(scene.leaves[holds], open_.reach.leaves).all()
-                standing += int(holds.sum())
-                dropped += before - open_.reach.leaves.size
-    assert min(given_up, dropped, standing) > 40
-
-
-def test_strong_bounds() -> None:
-    """The strong bound is no farther than the nearest cell of the box that holds."""
-    bounded = 0
-    for scene, rng, curved in asked(30):
-        for _ in range(6):
-            box = scene.box(rng, int(rng.integers(0, 4)))
-            holds = scene.inside(box) & (curved.over <= curved.tau - 1e-9)
-            open_ = _core.OpenBox(box, curved.criterion, curved.tau)
-            shares = equal_shares(scene.kept, scene.located, 2.0)
-            bound = open_.strong_bound(curved.criterion, curved.tau, shares, np.inf, int(rng.integers(1, 30)), 0.5)
-            assert bound <= scene.distance[holds].min(initial=np.inf) + 1e-9
-            bounded += bool(holds.any())
-    assert bounded > 20
+        seen += scene.bounded(curved.criterion, curved.tau, curved.over <= curved.tau - 1e-9, rng)
+    assert seen.min() > 40
 
 
 def test_refusals() -> None:

@@ -2,30 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import chain, combinations
-
 import numpy as np
 import pytest
 from tests.core.forest_cells import ForestScene
 
 from whence import _core
-
-
-def test_allowed_sets() -> None:
-    """Of all sets of five features those of at most three that hold neither barred set."""
-    barred = [[0, 1], [4]]
-    few = _core.FewChanges(np.array([0, 1, 1, 2, 3, 4], dtype=np.int32), 3, barred)
-    sets = chain.from_iterable(combinations(range(5), size) for size in range(6))
-    for chosen in sets:
-        wanted = len(chosen) <= 3 and not {0, 1} <= set(chosen) and 4 not in chosen
-        assert few.allows(list(chosen)) == wanted, chosen
-
-
-def test_features_that_are_free_do_not_count() -> None:
-    """What has changed already takes none of the changes that are left; its place in a barred set is kept."""
-    few = _core.FewChanges(np.arange(4, dtype=np.int32), 1, [[0, 1]], [0])
-    for chosen in chain.from_iterable(combinations(range(4), size) for size in range(5)):
-        assert few.allows(list(chosen)) == (len({*chosen} - {0}) <= 1 and not {0, 1} <= {*chosen}), chosen
 
 
 def test_the_nearest_of_all_cells_where_some_features_are_free() -> None:
@@ -57,8 +38,6 @@ def test_refusals() -> None:
     for barred in ([[]], [[2]], [[-1]]):
         with pytest.raises(ValueError, match="barred"):
             _core.FewChanges(columns, 1, barred)
-    with pytest.raises(ValueError, match="features"):
-        _core.FewChanges(columns, 1).allows([2])
     with pytest.raises(ValueError, match="'free' must name some of the features"):
         _core.FewChanges(columns, 1, [], [2])
     scene = ForestScene(0)

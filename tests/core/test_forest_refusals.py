@@ -81,17 +81,6 @@ def test_cells_outside_the_grid_are_refused(cells: list[int]) -> None:
         small().leaves_at(np.array(cells, dtype=np.int32))
 
 
-def test_a_leaf_that_does_not_exist_has_no_path() -> None:
-    """Neither before paths are laid out has any."""
-    grid = small()
-    with pytest.raises(ValueError, match="laid out"):
-        grid.path(0)
-    grid.lay_paths(100)
-    for leaf in (-1, 5):
-        with pytest.raises(ValueError, match="'leaf'"):
-            grid.path(leaf)
-
-
 def locating(grid: _core.Grid, **changed: Any) -> _core.Located:
     """A question on the small grid: start 0.1, everything between 0 and 1 allowed."""
     given: dict[str, Any] = {
@@ -210,14 +199,10 @@ def test_a_tail_criterion_refuses_ranks_without_an_eta(etas: list[float], rank: 
         tails().add_plan(np.array(etas), np.array(rank, dtype=np.int32), kept=True)
 
 
-def test_entries_of_a_table_that_do_not_exist_are_refused() -> None:
-    """Plans, leaves and etas are counted from 0."""
+def test_plans_about_other_samples_are_refused() -> None:
+    """All plans of a criterion are about the same samples."""
     criterion = tails()
     criterion.add_plan(np.array([1.0, 2.0]), np.array([0, 1], dtype=np.int32), kept=True)
-    assert criterion.value(0, 0, 0) == pytest.approx((1.0 + 0.5 / 0.5) / 2)
-    for plan, leaf, eta in ((1, 0, 0), (0, 2, 0), (0, 0, 2), (-1, 0, 0), (0, -1, 0), (0, 0, -1)):
-        with pytest.raises(ValueError, match="must be one of"):
-            criterion.value(plan, leaf, eta)
     with pytest.raises(ValueError, match="same samples"):
         criterion.add_plan(np.array([1.0]), np.zeros(3, dtype=np.int32), kept=True)
 
@@ -234,19 +219,10 @@ def test_a_search_needs_a_rival_and_a_criterion_about_its_leaves() -> None:
 
 
 def test_parts_of_two_questions_do_not_mix() -> None:
-    """A box, a reach, faces or shares of another question are refused."""
+    """Shares of another question are refused."""
     one, two = scene(), scene(tail=True)
-    open_ = _core.OpenBox(two.box(), two.criterion, two.tau)
-    for mixed in (
-        lambda: _core.Reach(one.located).gather(two.box()),
-        lambda: _core.Faces(one.located).pulling(open_),
-        lambda: _core.Faces(one.located).around(open_),
-        lambda: open_.strong_bound(two.criterion, two.tau, one.shares(), np.inf, 1, 0.0),
-        lambda: _core.Hull(one.grid).narrow(open_.reach, two.box()),
-        lambda: _core.ForestSearch(two.located, two.criterion, 0.0).advance(1, np.inf, one.shares()),
-    ):
-        with pytest.raises(ValueError, match="must belong"):
-            mixed()
+    with pytest.raises(ValueError, match="must belong"):
+        _core.ForestSearch(two.located, two.criterion, 0.0).advance(1, np.inf, one.shares())
 
 
 def test_shares_refuse_buckets_that_do_not_exist() -> None:

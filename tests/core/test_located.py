@@ -41,16 +41,3 @@ def test_first_and_last_allowed_cells_and_the_start() -> None:
             assert (scene.located.first[j], scene.located.last[j]) == (allowed[0], allowed[-1])
             assert scene.located.start[j] in allowed
         assert scene.located.distance[scene.kept.places(scene.located.start)].sum() == 0.0
-
-
-def test_dead_leaves_hold_no_allowed_cell() -> None:
-    """A leaf that is left out for good holds no allowed cell; without categories all such leaves are left out."""
-    some = 0
-    for scene in scenes(40, 300):
-        alive = set(scene.leaves.ravel().tolist())
-        dead = set(scene.located.dead.tolist())
-        assert not alive & dead
-        if (scene.located.group < 0).all():
-            assert alive | dead == set(range(scene.grid.leaves))
-        some += len(dead) > 0
-    assert some >= 5

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from whence._core import Axis, AxisKind, BoxVerdict, NeighbourSearch, Places
+from whence._core import Axis, AxisKind, NeighbourSearch, Places
 
 N, K = 9, 4
 
@@ -51,42 +51,6 @@ def _search(rng: np.random.Generator, points: np.ndarray, period: float, euclide
     return search, mine, other
 
 
-@pytest.mark.parametrize("euclidean", [False, True])
-def test_a_box_that_is_dropped_holds_no_explanation(euclidean: bool) -> None:
-    """Boxes of every size, around past contexts too, for means and tails: nothing in a dropped box stands."""
-    dropped = feasible = 0
-    for seed in range(150):
-        rng = np.random.default_rng([seed, euclidean])
-        points = rng.random((N, 2)).round(2 if seed % 2 else 12)
-        period = 0.0 if euclidean else float(rng.choice([0.0, 1.1, 1.5]))
-        tail = None if seed % 3 else 0.4
-        search, mine, other = _search(rng, points, period, euclidean, tail)
-        for _ in range(8):
-            middle = points[rng.integers(N)] if rng.random() < 0.5 else rng.random(2)
-            reach = 10.0 ** rng.uniform(-3, -0.3, 2)
-            low, high = np.clip(middle - reach, 0.0, 1.0), np.clip(middle + reach, 0.0, 1.0)
-            look = search.examine(low, high, 10.0)
-            contexts = np.vstack([low + (high - low) * rng.random((60, 2)), np.clip(middle, low, high)])
-            weights = _weighed(_far(contexts, points, period, euclidean))
-            if tail is None:
-                excess = weights @ (mine - other)
-            else:
-                excess = _tail_mean(mine, weights, tail) - _tail_mean(other, weights, tail)
-            if look.verdict is BoxVerdict.PRUNED:
-                dropped += 1
-                # Where the next neighbour is as near as the last, there is no telling.
-                ranked = np.sort(_far(contexts, points, period, euclidean) ** (2 if euclidean else 1), axis=1)
-                clear = ranked[:, K] - ranked[:, K - 1] > 1e-6
-                assert excess[clear].min(initial=1.0) > -1e-9, seed
-            if look.verdict is BoxVerdict.FEASIBLE:
-                feasible += 1
-                assert search.standing(look.nearest[None, :])[0]
-            stands = search.standing(np.ascontiguousarray(contexts))
-            assert (excess[stands] <= 1e-9).all(), seed
-    assert dropped > 100
-    assert feasible > 50
-
-
 RANKS = 4
 
 
@@ -124,46 +88,12 @@ def _with_category(rng: np.random.Generator, euclidean: bool, tail: float | None
     return search, mine, other, far
 
 
-@pytest.mark.parametrize("euclidean", [False, True])
-def test_boxes_of_categories(euclidean: bool) -> None:
-    """The same with a category: nothing in a dropped box stands, in any category of it."""
-    dropped = 0
-    for seed in range(200):
-        rng = np.random.default_rng([seed, euclidean, 7])
-        tail = None if seed % 3 else 0.4
-        search, mine, other, far = _with_category(rng, euclidean, tail)
-        for _ in range(8):
-            low, high = np.sort(rng.random(2)), np.sort(rng.integers(RANKS, size=2))
-            low, high = np.array([low[0], high[0]]), np.array([low[0] + rng.choice([0.05, 0.3]), high[1]])
-            low, high = low.astype(float), np.minimum(high, [1.0, RANKS - 1.0]).astype(float)
-            contexts = np.array(
-                [[x, r] for x in np.linspace(low[0], high[0], 15) for r in range(int(low[1]), int(high[1]) + 1)]
-            )
-            weights = _weighed(far(contexts))
-            excess = weights @ (mine - other)
-            if tail is not None:
-                excess = _tail_mean(mine, weights, tail) - _tail_mean(other, weights, tail)
-            if search.examine(low, high, 10.0).verdict is BoxVerdict.PRUNED:
-                dropped += 1
-                ranked = np.sort(far(contexts) ** (2 if euclidean else 1), axis=1)
-                clear = ranked[:, K] - ranked[:, K - 1] > 1e-6
-                assert excess[clear].min(initial=1.0) > -1e-9, seed
-            stands = search.standing(contexts)
-            assert (excess[stands] <= 1e-9).all(), seed
-    assert dropped > 100
-
-
 def test_what_does_not_fit_together_is_refused() -> None:
-    """A period shorter than the range, a tail that is no share, places of another width, and sets without a context."""
+    """A period shorter than the range, a tail that is no share, and places of another width."""
     rng = np.random.default_rng(0)
     points = rng.random((N, 2))
     with pytest.raises(ValueError, match="'period' of an axis must be at least its range"):
         Axis(AxisKind.CONTINUOUS, 0.0, 1.0, 0.0, 1.0, period=0.5)
-    search, _, _ = _search(rng, points, 0.0, False, None)
-    with pytest.raises(ValueError, match="judged in a context"):
-        search.satisfied(np.arange(K))
-    with pytest.raises(ValueError, match="judged in a box"):
-        search.hopeless(np.arange(K), np.arange(0))
     axes = [Axis(AxisKind.CONTINUOUS, 0.5, 1.0, 0.0, 1.0)] * 2
     with pytest.raises(ValueError, match="'tail' must be a share"):
         NeighbourSearch(axes, points, np.zeros(N), K, 0.0, 1e-9, np.zeros(N), 0.0, 2.0, by_nearness=True)

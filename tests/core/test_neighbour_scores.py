@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.blocks import seeds
 
-from whence._core import Axis, AxisKind, BoxVerdict, NeighbourSearch
+from whence._core import Axis, AxisKind, NeighbourSearch
 
 CATEGORIES = 3
 
@@ -69,32 +69,6 @@ class _Scene:
         gap = ranked[self.k] - ranked[self.k - 1]
         members = order[: self.k]
         return bool(gap >= 1.1e-6 and (self.alternative - self.rival)[members].mean() <= 1e-9)
-
-
-@pytest.mark.parametrize("seed", seeds(15, 60))
-def test_what_is_said_of_a_box_holds_in_it(seed: int) -> None:
-    """Settled members are neighbours everywhere in reach, those left out nowhere; pruned boxes hold no explanation."""
-    scene = _Scene(seed)
-    for _ in range(5):
-        low, high = scene.box()
-        nearest = np.clip([axis.start for axis in scene.axes[:2]], low[:2], high[:2])
-        radius = scene.distance(np.append(nearest, low[2:])) + float(scene.rng.choice([0.02, 0.3, 5.0]))
-        look = scene.search.examine(low, high, radius)
-        out = set(range(scene.n)) - set(look.settled) - set(look.open)
-        for context in scene.contexts(low, high):
-            if scene.distance(context) > radius:
-                continue
-            if look.verdict is BoxVerdict.PRUNED:
-                assert not scene.stands(context)
-                continue
-            order = np.argsort(scene.scores(context))
-            ranked = scene.scores(context)[order]
-            if ranked[scene.k] - ranked[scene.k - 1] < 1.1e-6:
-                continue
-            inside = set(order[: scene.k].tolist())
-            assert set(look.settled) <= inside
-            assert not out & inside
-        assert scene.search.standing(scene.contexts(low, high)).shape == (300,)
 
 
 @pytest.mark.parametrize("seed", seeds(5, 20))

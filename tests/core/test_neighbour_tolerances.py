@@ -9,7 +9,7 @@ import pytest
 from tests.blocks import seeds
 from tests.core.neighbour_scene import Scene
 
-from whence._core import BoxVerdict, NeighbourProgress
+from whence._core import NeighbourProgress
 from whence.risk import CVaR, Expectation
 
 SHAPES = ["c", "cc", "cd", "ck", "gc", "kk", "dk", "ccc"]
@@ -28,72 +28,6 @@ def _scene(seed: int, n: int = 9) -> Scene:
         separation=WIDE,
         tau=0.1 * (seed % 2),
     )
-
-
-@pytest.mark.parametrize("block", seeds(1, 3))
-def test_with_a_wide_separation_boxes_are_settled_rightly(block: int) -> None:
-    """Where neighbours are apart by it, settled ones are among them and none is dropped; others decide nothing."""
-    seen = 0
-    for seed in range(80 * block, 80 * block + 80):
-        scene = _scene(seed)
-        low, high = scene.box()
-        distance = scene.search.examine(low, high, np.inf).distance
-        radius = distance + float(scene.rng.choice([0.05, 0.3, 2.0]))
-        look = scene.search.examine(low, high, radius)
-        settled, possible = set(look.settled.tolist()), {*look.settled.tolist(), *look.open.tolist()}
-        for context in scene.contexts(low, high, 60):
-            if scene.far(context) > radius:
-                continue
-            distances = scene.distances(context)
-            order = np.argsort(distances)
-            if distances[order[scene.k]] - distances[order[scene.k - 1]] < WIDE:
-                continue
-            if look.verdict is BoxVerdict.PRUNED:
-                assert not scene.is_explanation(context), seed
-            else:
-                members = set(order[: scene.k].tolist())
-                assert settled <= members <= possible, seed
-                seen += 1
-    assert seen > 100
-
-
-def test_members_are_settled_by_the_margin_and_no_sooner() -> None:
-    """A member nearer than the others by a little less than the margin stays open; by a little more it is settled."""
-    for gap, settled in ((WIDE - 1e-6, []), (WIDE + 1e-6, [0])):
-        scene = Scene(0, "c", n=3, k=1, separation=WIDE)
-        scene.points[:] = 0.0
-        search = type(scene.search)(
-            scene.axes,
-            np.array([[0.2], [0.2], [0.2]]),
-            np.array([0.0, gap, 0.5]),
-            1,
-            scene.separation,
-            scene.margin,
-            scene.alternative,
-            10.0,
-        )
-        search.cut(scene.rivals[0])
-        look = search.examine(np.array([0.4]), np.array([0.6]), 5.0)
-        assert look.settled.tolist() == settled
-        assert look.verdict is (BoxVerdict.FEASIBLE if settled else look.verdict)
-
-
-@pytest.mark.parametrize("tau", [0.05, 0.2])
-@pytest.mark.parametrize("risk", [Expectation(), CVaR(0.5), CVaR(0.7)], ids=str)
-def test_the_tolerance_is_one_of_means_and_tails(risk: Expectation | CVaR, tau: float) -> None:
-    """Every set is judged with the tolerance as it is, however many neighbours; no partial set is given up."""
-    within = 0
-    for k in range(1, 7):
-        scene = Scene(k, "c", n=7, k=k, rivals=2, risk=risk, tau=tau)
-        strict = Scene(k, "c", n=7, k=k, rivals=2, risk=risk)
-        for members in map(np.array, itertools.combinations(range(7), k)):
-            assert scene.search.satisfied(members) == scene.holds(members)
-            within += scene.holds(members) and not strict.holds(members)
-            inside, undecided = members[:1], np.setdiff1d(np.arange(7), members[:1])
-            more = itertools.combinations(undecided.tolist(), k - 1)
-            if any(scene.holds(np.array([*inside, *rest])) for rest in more):
-                assert not scene.search.hopeless(inside, undecided)
-    assert within > 5
 
 
 @pytest.mark.parametrize("seed", seeds(6, 24))

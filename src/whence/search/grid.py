@@ -337,10 +337,7 @@ def few_changes(question: Question) -> _core.FewChanges | None:
 def alive_leaves(located: _core.Located, kept: KeptGrid, cutoff: float) -> tuple[Ints, Ints]:
     """The leaves of the forest that hold an allowed context nearer than `cutoff`, and the tree of each."""
     box = _core.Box(located)
-    reach = _core.Reach(located)
-    near, cells = box.project()
-    reach.gather_near(box, cells, cutoff - near)
-    leaves = np.sort(reach.leaves)
+    leaves = np.sort(box.leaves(cutoff - box.project()[0]))
     leaves = leaves[leaves < kept.leaves]
     tree = np.searchsorted(kept.grid.first_leaf[: kept.trees + 1], leaves, side="right") - 1
     return leaves, tree.astype(np.int32)

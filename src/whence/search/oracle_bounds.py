@@ -121,13 +121,13 @@ class SolvedBoxes:
             return None
         with until(_moment(self.question)):
             for _ in range(nodes):
-                if len(self.queue) == 0:
+                if not self.queue:
                     self.bound = np.inf
                     return None
                 key, link = self.queue.take()
                 self.bound = max(self.bound, key)
                 if key >= cutoff:
-                    self.queue.wait(key, link)
+                    self.queue.wait(link, key)
                     return None
                 try:
                     found = self._examine(key, link, cutoff)
@@ -192,7 +192,7 @@ class SolvedBoxes:
         if near > key:
             self._wait(near, link)
             return None
-        if np.isfinite(cutoff) and not box.tighten(cells, cutoff - near):
+        if np.isfinite(cutoff) and not box.tighten(cutoff - near):
             return None
         every, leaves = self.kept.grid.leaves_at(cells), self._leaves(cells)
         barred = leaves.tobytes() in self.excluded or every.tobytes() in self.excluded
@@ -206,12 +206,12 @@ class SolvedBoxes:
             self.excluded.add(every.tobytes())
             barred = True
         tau = float(self.question.claim.tau)
-        known, criterion = self._priced_in(box, cells, leaves)
+        known, criterion = self._priced_in(box, leaves)
         opened = _core.OpenBox(box, criterion, tau, self.plausibility)
         # Where a leaf has no price yet, nothing is ruled out.
         if not opened.bound(criterion, tau if known else np.inf):
             return None
-        if known and self._beyond(opened.reach.leaves, leaves, tau):
+        if known and self._beyond(opened.leaves, leaves, tau):
             return None
         face = None if barred else self.faces.pulling(opened)
         face = face or self.faces.around(opened)
@@ -222,7 +222,7 @@ class SolvedBoxes:
     def _wait(self, key: float, link: int) -> None:
         """Put a box back whose turn is not over: whoever took it releases it all the same."""
         self.queue.hold(link)
-        self.queue.wait(key, link)
+        self.queue.wait(link, key)
 
     def _leaves(self, cells: Ints) -> Ints:
         """The leaves of the forest; those of further trees come after them."""
@@ -247,7 +247,7 @@ class SolvedBoxes:
             half = _core.Box(self.located)
             child = self.queue.link(link, column, first, last)
             if self.queue.rebuild(child, half):
-                self.queue.wait(max(key, half.project()[0]), child)
+                self.queue.wait(child, max(key, half.project()[0]))
             else:
                 self.queue.release(child)
 
@@ -270,14 +270,12 @@ class SolvedBoxes:
             total += float(np.minimum.reduceat(values, starts).sum())
         return bool(total > tau + 1e-12 * max(1.0, abs(total)))
 
-    def _priced_in(self, box: _core.Box, cells: Ints, leaves: Ints) -> tuple[bool, _core.MeanCriterion]:
+    def _priced_in(self, box: _core.Box, leaves: Ints) -> tuple[bool, _core.MeanCriterion]:
         """Whether all leaves of a box have a price, few enough being solved for now, and the criterion that they make.
 
         Otherwise leaves without a price count for what the cheapest plan that is known costs in them.
         """
-        reach = _core.Reach(self.located)
-        reach.gather_near(box, cells, np.inf)
-        met = reach.leaves
+        met = box.leaves()
         met = met[met < self.kept.leaves]
         missing = met[np.isnan(self._priced[met])]
         known = missing.size <= self.question.settings.solved_leaves * self.kept.trees

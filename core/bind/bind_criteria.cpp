@@ -1,0 +1,315 @@
+// The criteria of a forest search, and the sets of plans.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unique_ptr.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "bind/arrays.hpp"
+#include "criteria/breach.hpp"
+#include "criteria/confident_mean.hpp"
+#include "criteria/confident_tail.hpp"
+#include "criteria/curve_criterion.hpp"
+#include "criteria/plan_list.hpp"
+#include "criteria/stock.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace whence {
+
+namespace {
+
+using namespace arrays;
+
+// What the samples of a leaf count for: one number per sample, or None where all count alike.
+using Mass = std::optional<Vector>;
+
+LeafSamples samples_of(const Integers& samples, const Ints& first, const Ints& size, double tail, std::int32_t trees,
+                       const Mass& mass) {
+    require(first.size() == size.size(), "'first' and 'size' must hold one number a leaf.");
+    const auto count = static_cast<std::int64_t>(samples.size());
+    for (std::size_t i = 0; i < first.size(); ++i)
+        require(first(i) >= 0 && size(i) >= 1 && size(i) <= count && first(i) <= count - size(i),
+                "Every leaf must have samples.");
+    require(tail > 0.0 && tail <= 1.0, "'tail' must be in (0, 1].");
+    require(trees > 0, "'trees' must be positive.");
+    LeafSamples found{view(samples), view(first), view(size)};
+    if (!mass) return found;
+    for (std::size_t i = 0; i < mass->size(); ++i)
+        require((*mass)(i) >= 0.0 && std::isfinite((*mass)(i)), "'mass' must hold numbers of at least 0.");
+    require_below(samples, mass->size(), "'mass' must hold one number a sample.");
+    found.mass = view(*mass);
+    for (std::size_t i = 0; i < first.size(); ++i)
+        require(found.total(static_cast<std::int32_t>(i)) > 0.0, "Every leaf must have samples that count.");
+    return found;
+}
+
+template <class Confident>
+void with_kappa(Confident* self, std::int32_t leaves, double kappa) {
+    steepness(kappa, 2);  // which refuses it
+    new (self) Confident(leaves, kappa);
+}
+
+void bind_costs(nb::module_& m) {
+    nb::class_<Criterion::Excess>(m, "Excess")
+        .def_ro("over", &Criterion::Excess::over)
+        .def_ro("worst", &Criterion::Excess::worst);
+    nb::class_<Criterion>(m, "Criterion")
+        .def_prop_ro("rivals", &Criterion::rivals)
+        .def_prop_ro("etas", &Criterion::etas)
+        .def(
+            "excess",
+            [](const Criterion& criterion, Integers leaves) {
+                require(criterion.rivals() > 0, "There must be a rival.");
+                require_below(leaves, criterion.leaves(), "'leaves' must be those of the grid.");
+                std::vector<std::int32_t> levels(criterion.rivals());
+                return criterion.excess(view(leaves), {0, criterion.etas() - 1}, levels);
+            },
+            "leaves"_array);
+    nb::class_<MeanCriterion, Criterion>(m, "MeanCriterion")
+        .def(nb::init<std::int32_t>(), "leaves"_a)
+        .def(
+            "add_rival",
+            [](MeanCriterion& criterion, Vector means) {
+                require_finite(means, "means");
+                criterion.add_rival(copied(means));
+            },
+            "means"_array);
+    nb::class_<ConfidentMeanCriterion, MeanCriterion>(m, "ConfidentMeanCriterion")
+        .def("__init__", &with_kappa<ConfidentMeanCriterion>, "leaves"_a, "kappa"_a);
+    nb::class_<CurveCriterion, MeanCriterion>(m, "CurveCriterion")
+        .def(
+            "__init__",
+            [](CurveCriterion* self, Matrix adds, Vector offsets) {
+                require(adds.shape(1) == offsets.size(), "'adds' must have a column for each of the 'offsets'.");
+                require_finite(adds, "adds", offsets, "offsets");
+                new (self) CurveCriterion(copied(adds), copied(offsets));
+            },
+            "adds"_array, "offsets"_array)
+        .def(
+            "add_curves",
+            [](CurveCriterion& criterion, Ints first, Vector at, Vector value, Vector slopes) {
+                const std::size_t count = criterion.outcomes();
+                require_sizes(count + 1, first, "first");
+                require_sizes(at.size(), value, "value");
+                require_sizes(2 * count, slopes, "slopes");
+                require_finite(at, "at", value, "value", slopes, "slopes");
+                std::vector<BrokenLine> curves;
+                for (std::size_t k = 0; k < count; ++k) {
+                    const auto end = static_cast<std::int64_t>(at.size());
+                    require(first(k) >= 0 && first(k) <= first(k + 1) && first(k + 1) <= end,
+                            "'first' must say where the corners of each curve begin.");
+                    const auto part = [&](const Vector& all) {
+                        return std::vector<double>(all.data() + first(k), all.data() + first(k + 1));
+                    };
+                    curves.emplace_back(part(at), part(value), slopes(2 * k), slopes(2 * k + 1));
+                }
+                criterion.add_curves(std::move(curves));
+            },
+            "first"_array, "at"_array, "value"_array, "slopes"_array);
+    nb::class_<MeanBreach, MeanCriterion>(m, "MeanBreach")
+        .def("__init__", &with_kappa<MeanBreach>, "leaves"_a, "kappa"_a);
+    nb::class_<TailCriterion, Criterion>(m, "TailCriterion", "CVaR.")
+        .def(
+            "__init__",
+            [](TailCriterion* self, Integers samples, Ints first, Ints size, double tail, std::int32_t trees,
+               const Mass& mass) {
+                new (self) TailCriterion(samples_of(samples, first, size, tail, trees, mass), tail, trees);
+            },
+            "samples"_array, "first"_array, "size"_array, "tail"_a, "trees"_a, "mass"_array = nb::none(),
+            nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(), nb::keep_alive<1, 7>())
+        .def(
+            "add_plan",
+            [](TailCriterion& criterion, Vector etas, Integers rank, bool kept) {
+                require_finite(etas, "etas");
+                criterion.add_plan(copied(etas), copied(rank), kept);
+            },
+            "etas"_array, "rank"_array, "kept"_a)
+        .def("share_plan", &TailCriterion::share_plan, "other"_a, "plan"_a, nb::keep_alive<1, 2>())
+        .def_prop_ro("all_etas", &TailCriterion::all_etas);
+    nb::class_<ConfidentTailCriterion, TailCriterion>(m, "ConfidentTailCriterion")
+        .def(nb::init<const TailCriterion&, double>(), "plain"_a, "kappa"_a, nb::keep_alive<1, 2>());
+    nb::class_<TailBreach, TailCriterion>(m, "TailBreach")
+        .def(
+            "__init__",
+            [](TailBreach* self, Integers samples, Ints first, Ints size, double tail, std::int32_t trees, double kappa,
+               const Mass& mass) {
+                new (self) TailBreach(samples_of(samples, first, size, tail, trees, mass), tail, trees, kappa);
+            },
+            "samples"_array, "first"_array, "size"_array, "tail"_a, "trees"_a, "kappa"_a, "mass"_array = nb::none(),
+            nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(), nb::keep_alive<1, 8>());
+}
+
+// What each leaf says about a plan under every threshold eta.
+TailTable table_of(const LeafSamples& samples, const Vector& etas, const Integers& rank, double tail,
+                   std::int32_t trees) {
+    require(etas.size() > 0, "'etas' must not be empty.");
+    require_finite(etas, "etas");
+    require_below(rank, etas.size(), "'rank' must be about the etas.");
+    require_below(samples.samples, rank.size(), "'rank' must hold one number a sample.");
+    return TailTable(samples, copied(etas), copied(rank), tail, trees, false);
+}
+
+void require_alive(const PlanList& list, const Integers& alive) {
+    for (std::size_t i = 0; i < alive.size(); ++i)
+        require(alive(i) >= 0 && alive(i) < list.leaves() && (i == 0 || alive(i - 1) < alive(i)),
+                "'alive' must be leaves in their order.");
+}
+
+// Add plans, one a row.
+auto add_rows(void (PlanList::*add)(std::span<const double>)) {
+    return [add](PlanList& list, const Matrix& rows) {
+        require(rows.shape(1) == static_cast<std::size_t>(list.leaves()), "'rows' must have one number a leaf.");
+        require_finite(rows, "rows");
+        for (std::size_t i = 0; i < rows.shape(0); ++i)
+            (list.*add)(view(rows).subspan(i * rows.shape(1), rows.shape(1)));
+    };
+}
+
+void bind_plan_sets(nb::module_& m) {
+    nb::class_<PlanList, Criterion>(m, "PlanList")
+        .def(nb::init<std::int32_t>(), "leaves"_a)
+        .def("add_plans", add_rows(&PlanList::add_plan), "rows"_array)
+        .def("add_rivals", add_rows(&PlanList::add_rival), "rows"_array)
+        .def("limit_memory", &PlanList::limit_memory, "bytes"_a)
+        .def(
+            "add_tail_rival",
+            [](PlanList& list, const Grid& grid, Integers samples, Ints first, Ints size, double tail,
+               std::int32_t trees, Vector etas, Integers rank, Integers alive, const Mass& mass) {
+                require_sizes(static_cast<std::size_t>(list.leaves()), first, "first");
+                require_alive(list, alive);
+                const LeafSamples leaves = samples_of(samples, first, size, tail, trees, mass);
+                list.add_tail_rival(table_of(leaves, etas, rank, tail, trees), grid, view(alive));
+            },
+            "grid"_a, "samples"_array, "first"_array, "size"_array, "tail"_a, "trees"_a, "etas"_array, "rank"_array,
+            "alive"_array, "mass"_array = nb::none())
+        .def(
+            "add_tail_plan",
+            [](PlanList& list, const Grid& grid, Integers samples, Ints first, Ints size, double tail,
+               std::int32_t trees, Vector etas, Integers rank, Integers alive, double tau, const Mass& mass) {
+                require_sizes(static_cast<std::size_t>(list.leaves()), first, "first");
+                require_alive(list, alive);
+                const TailTable table =
+                    table_of(samples_of(samples, first, size, tail, trees, mass), etas, rank, tail, trees);
+                nb::gil_scoped_release released;
+                list.add_tail_plan(table, grid, view(alive), tau);
+            },
+            "grid"_a, "samples"_array, "first"_array, "size"_array, "tail"_a, "trees"_a, "etas"_array, "rank"_array,
+            "alive"_array, "tau"_a, "mass"_array = nb::none())
+        .def(
+            "set_routes",
+            [](PlanList& list, const RouteTable& routes, const RouteTable* all) {
+                list.set_routes(std::make_shared<const RouteTable>(routes),
+                                all == nullptr ? nullptr : std::make_shared<const RouteTable>(*all));
+            },
+            "routes"_a, "all"_a.none() = nb::none())
+        .def(
+            "best_at",
+            [](const PlanList& list, MatrixOf<std::int32_t> leaves) {
+                require_below(leaves, list.leaves(), "'leaves' must be those of the list.");
+                return list.best_at(view(leaves), std::max<std::size_t>(1, leaves.shape(1)));
+            },
+            "leaves"_array)
+        .def_prop_ro("edges", &PlanList::edges)
+        .def_prop_ro("many", &PlanList::many)
+        .def_prop_ro("plans", &PlanList::plans)
+        .def_prop_ro("rival_rows", &PlanList::rival_rows);
+    nb::class_<RouteTable>(m, "RouteTable")
+        .def(
+            "__init__",
+            [](RouteTable* self, Matrix costs, Integers samples, Ints first, Ints size, Vector divisor,
+               MatrixOf<std::int32_t> arcs, std::int32_t nodes, std::int32_t source, std::int32_t target) {
+                require(arcs.shape(1) == 3, "'arcs' must have tail, edge and head.");
+                const std::size_t edges = costs.shape(1);
+                require(edges > 0 && nodes > 0 && source >= 0 && source < nodes && target >= 0 && target < nodes,
+                        "Source and target must be nodes.");
+                std::vector<Arc> each;
+                for (std::size_t a = 0; a < arcs.shape(0); ++a) {
+                    require(arcs(a, 0) >= 0 && arcs(a, 0) < nodes && arcs(a, 2) >= 0 && arcs(a, 2) < nodes &&
+                                arcs(a, 1) >= 0 && static_cast<std::size_t>(arcs(a, 1)) < edges,
+                            "'arcs' must be about the nodes and edges.");
+                    each.push_back({arcs(a, 0), arcs(a, 1), arcs(a, 2)});
+                }
+                require_sizes(first.size(), size, "size", divisor, "divisor");
+                for (std::size_t l = 0; l < first.size(); ++l)
+                    require(
+                        first(l) >= 0 && size(l) >= 0 && static_cast<std::size_t>(first(l) + size(l)) <= samples.size(),
+                        "'first' and 'size' must be about the samples.");
+                require_below(samples, costs.shape(0), "'costs' must have one row a sample.");
+                new (self) RouteTable({costs.data(), edges, view(samples), view(first), view(size), view(divisor)},
+                                      Network(each, nodes, source, target));
+            },
+            "costs"_array, "samples"_array, "first"_array, "size"_array, "divisor"_array, "arcs"_array, "nodes"_a,
+            "source"_a, "target"_a);
+    nb::class_<StockTable>(m, "StockTable")
+        .def(
+            "__init__",
+            [](StockTable* self, Integers samples, Ints first, Ints size, std::int32_t trees, Matrix demand,
+               Vector holding, Vector backorder, Vector lower, Vector upper, std::optional<Integers> alive,
+               std::optional<Integers> tree, double dearest, double seconds, const Mass& mass) {
+                require(dearest >= 0.0, "'dearest' must not be negative.");
+                const LeafSamples leaves = samples_of(samples, first, size, 1.0, trees, mass);
+                require_below(leaves.samples, demand.shape(0), "'demand' must have one row a sample.");
+                const std::size_t products = demand.shape(1);
+                require(products > 0, "There must be a product.");
+                require_sizes(products, holding, "holding", backorder, "backorder", lower, "lower", upper, "upper");
+                require(alive.has_value() == tree.has_value(), "'alive' and 'tree' go together.");
+                std::vector<std::int32_t> all(first.size());
+                std::iota(all.begin(), all.end(), 0);
+                StockTable::Alive given{all, {}};
+                if (alive) {
+                    require_sizes(alive->size(), *tree, "tree");
+                    for (std::size_t i = 0; i < alive->size(); ++i) {
+                        const std::int32_t leaf = (*alive)(i), own = (*tree)(i);
+                        require(leaf >= 0 && static_cast<std::size_t>(leaf) < first.size() &&
+                                    (i == 0 || (*alive)(i - 1) < leaf),
+                                "'alive' must be leaves in their order.");
+                        require(own >= 0 && own < trees && (i == 0 || (*tree)(i - 1) <= own),
+                                "'tree' must be the trees of the leaves in their order.");
+                    }
+                    given = {view(*alive), view(*tree)};
+                }
+                nb::gil_scoped_release released;
+                new (self) StockTable(leaves, {view(demand), view(holding), view(backorder), view(lower), view(upper)},
+                                      trees, given, dearest, Deadline(seconds));
+            },
+            "samples"_array, "first"_array, "size"_array, "trees"_a, "demand"_array, "holding"_array, "backorder"_array,
+            "lower"_array, "upper"_array, "alive"_a.none() = nb::none(), "tree"_a.none() = nb::none(),
+            "dearest"_a = 0.0, "seconds"_a = kInfinity, "mass"_array = nb::none())
+        .def_prop_ro("whole", &StockTable::whole)
+        .def_prop_ro("points", as_array(&StockTable::points))
+        .def_prop_ro("breakpoints", &StockTable::breakpoints);
+    nb::class_<StockCriterion, MeanCriterion>(m, "StockCriterion")
+        .def(
+            "__init__",
+            [](StockCriterion* self, std::shared_ptr<StockTable> table, Vector rival, std::shared_ptr<StockTable> all,
+               double budget, std::optional<std::tuple<std::int32_t, double, bool>> limit) {
+                require_sizes(static_cast<std::size_t>(table->leaves()), rival, "rival");
+                require_finite(rival, "rival");
+                require(!std::isnan(budget), "'budget' must be a number.");
+                std::optional<StockLimit> only;
+                if (limit) {
+                    const auto [product, quantity, at_least] = *limit;
+                    require(product >= 0 && product < table->products() && std::isfinite(quantity),
+                            "'limit' must name a product and a finite quantity.");
+                    only = StockLimit{product, quantity, at_least};
+                }
+                new (self) StockCriterion(std::move(table), copied(rival), std::move(all), budget, only);
+            },
+            "table"_a, "rival"_array, "all"_a.none() = nb::none(), "budget"_a = kInfinity,
+            "limit"_a.none() = nb::none())
+        .def_prop_ro("breakpoints", &StockCriterion::breakpoints);
+}
+
+}  // namespace
+
+}  // namespace whence
+
+void bind_criteria(nanobind::module_& m) {
+    whence::bind_costs(m);
+    whence::bind_plan_sets(m);
+}
