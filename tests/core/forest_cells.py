@@ -135,6 +135,19 @@ class ForestScene:
         """Distance of the nearest explanation; infinite for none."""
         return float(self.distance[self.holds].min(initial=np.inf))
 
+    # ---- thresholds ------------------------------------------------------------------------------------
+
+    def etas(self, plan: int) -> Floats:
+        """The distinct costs of a plan: the thresholds of its CVaR."""
+        return criteria.distinct(np.ascontiguousarray(self.policy.Y_[:, plan]))[0]
+
+    def table(self, plan: int) -> Floats:
+        """(eta + mean excess over eta / tail) / trees, by leaf and eta, from the definition."""
+        assert isinstance(self.risk, CVaR)
+        etas = self.etas(plan)
+        over = np.maximum(self.policy.Y_[:, plan, None] - etas, 0.0)
+        return np.asarray((etas + self.members @ over / (1.0 - self.risk.alpha)) / self.grid.trees)
+
     # ---- boxes -----------------------------------------------------------------------------------------
 
     def inside(self, box: Box) -> Mask:
