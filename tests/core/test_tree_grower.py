@@ -205,7 +205,7 @@ def test_what_is_missing_where_a_tree_was_not_grown_on_any_goes_with_the_majorit
     for values, wanted in (([0, 1, 2, 5, 6], 1), ([6, 5, 4, 0, 1], 0)):
         X = np.array(values, dtype=np.float32)[:, None]
         tree = GrownTree(*_core.TreeGrower(X, least, Y, 1, 1, 1, True, True).grow(np.ones(5), None, 0))
-        assert (tree.feature[0], tree.to_left[0]) == (0, wanted)
+        assert (tree.feature[0], tree.missing_go_to_left[0]) == (0, wanted)
     X = np.array([1, 2, 3, np.nan, np.nan], dtype=np.float32)[:, None]
     tree = GrownTree(*_core.TreeGrower(X, least, Y, 1, 1, 1, True, True).grow(np.ones(5), None, 0))
     assert tree.threshold[0] == np.inf

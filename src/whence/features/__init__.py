@@ -1,10 +1,8 @@
 """Features of a context: what kind they are, what may change, and how the user's units become coordinates."""
 
 from whence.features.columns import Unknown
-from whence.features.cyclic import Cyclic
 from whence.features.dates import Date
-from whence.features.kinds import Binary, Categorical, Continuous, Discrete, Feature
-from whence.features.ordered import Ordered
+from whence.features.kinds import Binary, Categorical, Continuous, Cyclic, Discrete, Feature, Ordered
 from whence.features.relations import Derived, Observed, observed
 from whence.features.schema import Schema
 

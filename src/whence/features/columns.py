@@ -6,7 +6,7 @@ Of the coordinates of a category one holds 1/2 and all others 0.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
@@ -20,7 +20,7 @@ from whence.features.kinds import Change, Feature, NumberFeature
 from whence.util.aliases import Floats
 from whence.util.frames import MISSING_NAMES, missing_error, no_missing, number, numbers
 
-__all__ = ["CategoryColumn", "Column", "NumberType", "Range", "Unknown", "index_of", "restored", "unit_of_change"]
+__all__ = ["CategoryColumn", "Column", "NumberType", "Unknown", "index_of", "levels_in", "restored", "unit_of_change"]
 
 
 def unit_of_change(name: str, feature: Feature, raw: Floats, scale: float) -> float:
@@ -120,6 +120,18 @@ def index_of(name: str, position: Mapping[Hashable, int], value: Any, unknown: U
         raise UnknownCategoryError(f"The column {name!r} must hold one of {known}. Got {value!r} instead.") from None
 
 
+def levels_in(name: str, limit: Any, known: Sequence[Hashable]) -> list[Hashable]:
+    """Return the levels that the bounds of a call name, all of them known."""
+    wanted = [limit] if isinstance(limit, str) or not np.iterable(limit) else list(limit)
+    for level in wanted:
+        if level not in known:
+            raise InputError(
+                f"The 'bounds' of {name!r} must be categories among {', '.join(map(repr, known))}. "
+                f"Got {level!r} instead."
+            )
+    return wanted
+
+
 @dataclass(frozen=True)
 class CategoryColumn(Column):
     """A category: one column of names, or one 0/1 column per category (`types` then says of which type)."""
@@ -204,11 +216,5 @@ class CategoryColumn(Column):
     def _wanted(self, limit: Any) -> NDArray[np.bool_]:
         if limit is None:
             return np.ones(len(self.categories), dtype=np.bool_)
-        wanted = [limit] if isinstance(limit, str) or not np.iterable(limit) else list(limit)
-        unknown = [k for k in wanted if k not in self.categories]
-        if unknown:
-            raise InputError(
-                f"The 'bounds' of {self.name!r} must be categories among {', '.join(map(repr, self.categories))}. "
-                f"Got {unknown[0]!r} instead."
-            )
+        wanted = levels_in(self.name, limit, self.categories)
         return np.array([k in wanted for k in self.categories], dtype=np.bool_)

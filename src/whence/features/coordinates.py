@@ -15,7 +15,7 @@ from whence.features.columns import CategoryColumn, Column, Unknown
 from whence.features.dates import Calendar, DateColumn
 from whence.features.number_block import Numbers
 from whence.features.number_column import NumberColumn
-from whence.features.relation_exact import Movable, kept_exactly
+from whence.features.relation_text import Movable, kept_exactly
 from whence.features.relation_trees import Relations
 from whence.util.aliases import Floats
 from whence.util.frames import as_row, as_table, numbers

@@ -14,10 +14,8 @@ import pandas as pd
 from whence.checks import listed
 from whence.errors import InputError, InputTypeError
 from whence.features.columns import CategoryColumn, Column, NumberType, Unknown, restored
-from whence.features.cyclic import CyclicColumn
-from whence.features.kinds import Binary, Categorical, Discrete, Feature
-from whence.features.number_column import NumberColumn
-from whence.features.ordered import Ordered, OrderedColumn
+from whence.features.kinds import Binary, Categorical, Discrete, Feature, Ordered
+from whence.features.number_column import CyclicColumn, NumberColumn, OrderedColumn
 from whence.features.relation_trees import Recent, Relations, table_tree
 from whence.util.aliases import Floats
 from whence.util.frames import missing_error
@@ -374,7 +372,7 @@ def fitted_date(name: str, feature: Date, table: pd.DataFrame, start: int) -> Da
             f"The column {column!r} holds times of day, of which a Date sees nothing: put what matters, such as the "
             "hour, in a column of its own.",
             UserWarning,
-            stacklevel=6,
+            stacklevel=5,
         )
     first = feature.low or date(min(seen).year, 1, 1)
     last = feature.high or date(max(seen).year, 12, 31)

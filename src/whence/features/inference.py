@@ -15,11 +15,9 @@ from numpy.typing import NDArray
 
 from whence.errors import InputError, InputTypeError
 from whence.features.columns import CategoryColumn, Column
-from whence.features.cyclic import Cyclic
 from whence.features.dates import Date
-from whence.features.kinds import Binary, Categorical, Continuous, Discrete, Feature
+from whence.features.kinds import Binary, Categorical, Continuous, Cyclic, Discrete, Feature, Ordered
 from whence.features.number_column import NumberColumn, sorted_categories
-from whence.features.ordered import Ordered
 from whence.util.frames import dates, no_missing, written_number
 
 __all__ = ["FEW_LEVELS", "MANY_CATEGORIES", "inferred", "proposed_relations", "recorded_step", "suggested_cycles"]

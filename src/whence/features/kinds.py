@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from whence.checks import one_of
+from whence.checks import Rule, one_of, whole
 from whence.errors import InputError, InputTypeError, WhenceError, parameter_error
 from whence.util.frames import exact
 from whence.util.json import finite
@@ -19,9 +19,11 @@ __all__ = [
     "Categorical",
     "Change",
     "Continuous",
+    "Cyclic",
     "Discrete",
     "Feature",
     "NumberFeature",
+    "Ordered",
     "UnitOfChange",
     "fraction_of",
 ]
@@ -51,7 +53,10 @@ def fraction_of(step: Any) -> Fraction | None:
 
 
 _CHANGE = one_of("free", "fixed", "increase", "decrease")
-_SCALE = one_of("range", "iqr")
+_POSITIVE = Rule("a positive number", lambda value: (finite(value) or 0.0) > 0.0)
+_FINITE = Rule("a finite number", lambda value: finite(value) is not None)
+_SCALE = Rule("'range', 'iqr' or a positive number", lambda v: one_of("range", "iqr").fits(v) or _POSITIVE.fits(v))
+_STEP = Rule("a positive number of at most 15 digits", lambda step: fraction_of(step) is not None).or_none(", or None")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,10 +67,11 @@ class Feature:
     weight: float = 1.0
 
     def __post_init__(self) -> None:
-        if not _CHANGE.fits(self.change):
-            raise self._wrong("change", f"be {_CHANGE.wanted}")
-        if (finite(self.weight) or 0.0) <= 0.0:
-            raise self._wrong("weight", "be a positive number")
+        self._check(_CHANGE, "change")
+        self._check(_POSITIVE, "weight")
+
+    def _check(self, rule: Rule, *names: str) -> None:
+        rule.check_all(type(self).__name__, self, *names)
 
     def _wrong(self, name: str, must: str, kind: type[WhenceError] = InputError, got: str = "") -> WhenceError:
         return parameter_error(type(self).__name__, name, must, got or repr(getattr(self, name)), kind)
@@ -80,10 +86,8 @@ class NumberFeature(Feature):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not _SCALE.fits(self.scale) and not (finite(self.scale) or 0.0) > 0.0:
-            raise self._wrong("scale", "be 'range', 'iqr' or a positive number")
-        if self.least_change is not None and not (finite(self.least_change) or 0.0) > 0.0:
-            raise self._wrong("least_change", "be a positive number or None")
+        self._check(_SCALE, "scale")
+        self._check(_POSITIVE.or_none(), "least_change")
 
     def __repr__(self) -> str:
         said = [(one, getattr(self, one.name)) for one in fields(self)]
@@ -130,14 +134,10 @@ class Continuous(NumberFeature):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("low", "high"):
-            value = getattr(self, name)
-            if value is not None and finite(value) is None:
-                raise self._wrong(name, "be a finite number or None")
+        self._check(_FINITE.or_none(), "low", "high")
         if self.low is not None and self.high is not None and self.low > self.high:
             raise self._wrong("low", f"not exceed 'high' ({self.high!r})")
-        if self.step is not None and fraction_of(self.step) is None:
-            raise self._wrong("step", "be a positive number of at most 15 digits, or None")
+        self._check(_STEP, "step")
 
 
 @dataclass(frozen=True, repr=False)
@@ -178,12 +178,9 @@ class Discrete(NumberFeature):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.step is not None:
-            whole = isinstance(self.step, int | np.integer) and not isinstance(self.step, bool)
-            if not whole or self.step < 1:
-                raise self._wrong("step", "be an int >= 1 or None")
-            if self.values is not None:
-                raise InputError("Discrete takes 'values' or a 'step', not both. Got both.")
+        self._check(whole(1).or_none(), "step")
+        if self.step is not None and self.values is not None:
+            raise InputError("Discrete takes 'values' or a 'step', not both. Got both.")
         if self.values is None:
             return
         try:
@@ -230,8 +227,7 @@ class Categorical(Feature):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.ordered, bool):
-            raise self._wrong("ordered", "be a bool")
+        self._check(Rule("a bool", lambda value: isinstance(value, bool)), "ordered")
         if self.change in ("increase", "decrease") and not self.ordered:
             raise self._wrong("change", "be 'free' or 'fixed' unless the categories are ordered")
         if self.columns is not None:
@@ -276,3 +272,87 @@ class Binary(Feature):
     >>> Binary(change="increase").change
     'increase'
     """
+
+
+@dataclass(frozen=True)
+class Cyclic(Feature):
+    """A number that goes round: after the last hour of the day comes the first.
+
+    The distance between two values is the short way round, so that 23 o'clock is as near to 1 as to 21; half the period
+    counts 1. Forests and forecasts see the number itself. :class:`~whence.KNNWeights` by the default metric take their
+    distances the short way round, too; for other metrics, and kernels, declare the feature as ``Discrete`` or
+    ``Continuous``. Explanations keep to the range of the history, as for other numbers.
+
+    Parameters
+    ----------
+    period : float
+        After so much it begins again: 24 for hours, 360 for degrees.
+    low : float
+        The lowest value; all values lie from there up to ``low + period``, which is ``low`` again.
+    step : float, optional
+        An explanation that changes the value suggests a whole multiple of this, counted from 0. None allows any value
+        or, in a column of integers, whole ones.
+    unit : str, optional
+        Unit for reports, such as "h".
+    scale : float, optional
+        So much counts as one unit of change in the distance; None takes half the period, the longest way there is.
+    change : {"free", "fixed"}
+        What an explanation may do with it: whatever rises comes back from below.
+    weight : float
+        Weight in the distance.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import whence as wh
+    >>> schema = wh.Schema({"hour": wh.Cyclic(24, unit="h")}).fit(pd.DataFrame({"hour": range(24)}))
+    >>> space = schema.space(schema.row({"hour": 23}))
+    >>> [round(space.distance(schema.encode_row(schema.row({"hour": hour}))), 3) for hour in (21, 1, 11, 10)]
+    [0.167, 0.167, 1.0, 0.917]
+    """
+
+    period: float
+    low: float = 0.0
+    step: float | None = None
+    unit: str = ""
+    scale: float | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.change in ("increase", "decrease"):
+            raise self._wrong("change", "be 'free' or 'fixed', since a value that rises comes back from below")
+        self._check(_POSITIVE, "period")
+        self._check(_FINITE, "low")
+        self._check(_STEP, "step")
+        self._check(_POSITIVE.or_none(), "scale")
+
+
+@dataclass(frozen=True)
+class Ordered(Categorical):
+    """One of several names that go from low to high in steps: sizes, grades, levels of service.
+
+    A change by one step counts ``1 / (levels - 1)``, from the lowest level to the highest 1. Forests and neighbours see
+    the number of the level, counted from 0. An explanation suggests any level from the lowest of the history to its
+    highest. An ordered category in pandas, or an Enum in polars, is taken for this kind.
+
+    Parameters
+    ----------
+    categories : iterable, optional
+        The levels, lowest first; None takes the order of the column's dtype.
+    change : {"free", "fixed", "increase", "decrease"}
+        What an explanation may do with it.
+    weight : float
+        Weight in the distance.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import whence as wh
+    >>> X = pd.DataFrame({"size": ["S", "M", "XL"]})
+    >>> schema = wh.Schema({"size": wh.Ordered(["S", "M", "L", "XL"])}).fit(X)
+    >>> schema.encode(X).ravel().round(3).tolist()
+    [0.0, 0.333, 1.0]
+    """
+
+    columns: Sequence[str] | None = field(default=None, init=False, repr=False)
+    ordered: bool = field(default=True, init=False, repr=False)

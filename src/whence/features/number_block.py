@@ -11,8 +11,7 @@ import numpy as np
 
 from whence.errors import InputError
 from whence.features.kinds import Binary, Continuous, NumberFeature
-from whence.features.number_column import MOST_LISTED, Lattice, NumberColumn, interval
-from whence.features.ordered import OrderedColumn
+from whence.features.number_column import MOST_LISTED, Lattice, NumberColumn, OrderedColumn, interval
 from whence.util.aliases import Floats
 
 __all__ = ["Numbers"]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,16 +17,27 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from whence.errors import InputError, InputTypeError
-from whence.features.columns import CategoryColumn, Column, NumberType, Unknown, restored, unit_of_change
-from whence.features.kinds import Binary, Categorical, Continuous, Discrete, Feature, fraction_of
+from whence.features.columns import (
+    CategoryColumn,
+    Column,
+    NumberType,
+    Unknown,
+    index_of,
+    levels_in,
+    restored,
+    unit_of_change,
+)
+from whence.features.kinds import Binary, Categorical, Continuous, Cyclic, Discrete, Feature, Ordered, fraction_of
 from whence.util.aliases import Floats
 from whence.util.frames import no_missing, number, numbers
 
 __all__ = [
     "LISTED",
     "MOST_LISTED",
+    "CyclicColumn",
     "Lattice",
     "NumberColumn",
+    "OrderedColumn",
     "beside",
     "fitted_column",
     "interval",
@@ -303,13 +315,96 @@ class NumberColumn(Column):
         return (raw - self.offset) / self.scale
 
 
+@dataclass(frozen=True)
+class CyclicColumn(NumberColumn):
+    """A cyclic feature with its training range, on the line from its lowest value on."""
+
+    plain: ClassVar[bool] = False
+    begins: float = 0.0
+    period: float = 1.0
+
+    @property
+    def circle(self) -> float | None:
+        """The period in coordinates."""
+        return self.period / self.scale
+
+    @property
+    def choices(self) -> list[Any]:
+        """All steps within the history, where there are few."""
+        if self.lattice is None or (self.high - self.low) / float(self.lattice.step) >= CHOICES:
+            return []
+        first, last = np.ceil(self.low / float(self.lattice.step)), np.floor(self.high / float(self.lattice.step))
+        values = self.lattice.values(np.arange(first - 1.0, last + 2.0))
+        return [restored(value, self.type) for value in values.tolist() if self.low <= value <= self.high]
+
+    def raw(self, table: pd.DataFrame, unknown: Unknown = "error") -> Floats:
+        raw = super().raw(table, unknown)
+        self._check(raw.ravel())
+        return raw
+
+    def raw_row(self, values: Mapping[str, Any], unknown: Unknown = "error") -> list[float]:
+        raw = super().raw_row(values, unknown)
+        self._check(np.array(raw))
+        return raw
+
+    def _check(self, raw: Floats) -> None:
+        wrong = raw[(raw < self.begins) | (raw >= self.begins + self.period)]
+        if wrong.size:
+            raise InputError(
+                f"The column {self.name!r} must hold numbers from {self.begins:g} up to, but without, "
+                f"{self.begins + self.period:g}. Got {wrong[0]:g} instead."
+            )
+
+
+@dataclass(frozen=True)
+class OrderedColumn(NumberColumn):
+    """An ordered category: the number of its level is the number before scaling."""
+
+    plain: ClassVar[bool] = False
+    labels: tuple[Hashable, ...] = ()
+
+    @cached_property
+    def _position(self) -> dict[Hashable, int]:
+        return {label: i for i, label in enumerate(self.labels)}
+
+    @property
+    def choices(self) -> list[Any]:
+        """The levels from the lowest of the history to its highest."""
+        return list(self.labels[int(self.low) : int(self.high) + 1])
+
+    def position(self, said: Any) -> int | None:
+        """Return the number of a level, given as it is or as it is written; None where there is none of that name."""
+        return next((i for i, label in enumerate(self.labels) if label == said or str(label) == str(said)), None)
+
+    def wanted(self, limit: Any) -> Floats:
+        """Return the numbers of the levels that the bounds of a call name."""
+        named = levels_in(self.name, limit, self.labels)
+        return np.array(sorted(self._position[level] for level in named), dtype=np.float64)
+
+    def raw(self, table: pd.DataFrame, unknown: Unknown = "error") -> Floats:
+        values = table[self.name]
+        no_missing(self.name, values)
+        raw = [index_of(self.name, self._position, value) for value in values.tolist()]
+        return np.array(raw, dtype=np.float64)[:, None]
+
+    def raw_row(self, values: Mapping[str, Any], unknown: Unknown = "error") -> list[float]:
+        return [float(index_of(self.name, self._position, values[self.name]))]
+
+    def decoded(self, point: Floats, low: Floats, high: Floats) -> dict[str, Any]:
+        return {self.name: self.labels[round(float(point[0]) * self.scale + self.offset)]}
+
+
 def fitted_column(name: str, feature: Feature, table: pd.DataFrame, start: int, missing: bool = False) -> Column:
     """Return the feature with its place in the coordinates, from `start` on, and its training range.
 
     Numbers may be `missing`, where that is allowed; categories may not.
     """
+    if isinstance(feature, Ordered):
+        return _fitted_order(name, feature, table, start)
     if isinstance(feature, Categorical):
         return _fitted_category(name, feature, table, start)
+    if isinstance(feature, Cyclic):
+        return _fitted_cycle(name, feature, table, start, missing)
     values = table[name]
     raw = numbers(name, values, missing)
     raw = raw[~np.isnan(raw)]
@@ -341,6 +436,42 @@ def fitted_column(name: str, feature: Feature, table: pd.DataFrame, start: int, 
     )
     column.raw(table)
     return column
+
+
+def _fitted_cycle(name: str, feature: Cyclic, table: pd.DataFrame, start: int, missing: bool = False) -> CyclicColumn:
+    """Return a cyclic feature with its place in the coordinates, at `start`, and its training range."""
+    step = feature.step
+    if step is None and pd.api.types.is_integer_dtype(table[name].dtype):
+        step = 1
+    found = fitted_column(name, Continuous(step=step, unit=feature.unit), table, start, missing)
+    assert isinstance(found, NumberColumn)
+    half = float(feature.period) / 2.0 if feature.scale is None else float(feature.scale)
+    own: dict[str, Any] = {**vars(found), "feature": feature, "unit": half / found.scale}
+    column = CyclicColumn(**own, begins=float(feature.low), period=float(feature.period))
+    column.raw(table)
+    return column
+
+
+def _fitted_order(name: str, feature: Ordered, table: pd.DataFrame, start: int) -> OrderedColumn:
+    """Return an ordered category with its place in the coordinates, from `start` on."""
+    dtype = table[name].dtype
+    if feature.categories is None:
+        if not isinstance(dtype, pd.CategoricalDtype) or not dtype.ordered:
+            raise InputError(
+                f"The 'categories' of {name!r} must be given, lowest first, unless the column's dtype orders them. "
+                "Got None instead.",
+                parameter="categories",
+            )
+        feature = replace(feature, categories=tuple(dtype.categories))
+    labels = tuple(feature.categories or ())
+    scale = float(max(1, len(labels) - 1))
+    place = slice(start, start + 1)
+    levels = np.arange(len(labels), dtype=np.float64)
+    column = OrderedColumn(
+        name, feature, (name,), place, 0.0, scale, 0.0, scale, levels, "int", labels=labels
+    )  # its range is still to be seen
+    seen = column.raw(table)
+    return replace(column, low=float(seen.min()), high=float(seen.max()))
 
 
 def _lattice(name: str, feature: Continuous, low: float, high: float, offset: float, scale: float) -> Lattice:

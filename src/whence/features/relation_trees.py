@@ -38,19 +38,6 @@ ROUNDING = 1e-10
 class RelationTree:
     """A relation as a tree of questions: a context goes left where ``x[coordinate] <= threshold``.
 
-    Attributes
-    ----------
-    coordinate : ndarray of int
-        What each node asks about; -1 in a leaf. Children stand behind their parent, node 0 is the root.
-    threshold : ndarray
-        Compared as float64.
-    left, right : ndarray of int
-        Children of each node.
-    broken : ndarray of bool
-        Of each leaf, whether the relation does not hold there.
-    text : str
-        The relation as it was written.
-
     Examples
     --------
     >>> low = RelationTree.of([(0, 0.5, 1, 2), (-1, 0.0, 0, 0), (-1, 0.0, 0, 0)], [False, False, True])
@@ -58,11 +45,16 @@ class RelationTree:
     [True, False]
     """
 
+    #: What each node asks about; -1 in a leaf. Children stand behind their parent, node 0 is the root.
     coordinate: Ints
+    #: Compared as float64.
     threshold: Floats
+    #: Children of each node.
     left: Ints
     right: Ints
+    #: Of each leaf, whether the relation does not hold there.
     broken: Bools
+    #: The relation as it was written.
     text: str = ""
 
     @classmethod
@@ -132,7 +124,7 @@ class Relations:
     rows: Floats = field(default_factory=lambda: np.zeros((0, 0)))
     limits: Floats = field(default_factory=lambda: np.zeros(0))
     texts: tuple[str, ...] = ()
-    #: The same in the user's units, which mean nothing to an engine (see :mod:`whence.features.relation_exact`).
+    #: The same in the user's units, which mean nothing to an engine (see :mod:`whence.features.relation_text`).
     statements: tuple[Any, ...] = ()
 
     @property

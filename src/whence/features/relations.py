@@ -15,10 +15,20 @@ from whence.checks import listed
 from whence.errors import InputError, InputTypeError
 from whence.features.columns import CategoryColumn, Column
 from whence.features.kinds import Binary, Feature
-from whence.features.number_column import NumberColumn
-from whence.features.ordered import OrderedColumn
-from whence.features.relation_exact import Statement, implied, within_range
-from whence.features.relation_text import Compared, InList, Negated, NotUnderstood, On, Parsed, Sum, Two, parse
+from whence.features.number_column import NumberColumn, OrderedColumn
+from whence.features.relation_text import (
+    WORDS,
+    Compared,
+    InList,
+    Negated,
+    NotUnderstood,
+    On,
+    Parsed,
+    Statement,
+    Two,
+    parse,
+    within_range,
+)
 from whence.features.relation_trees import (
     Among,
     Formula,
@@ -254,7 +264,7 @@ class _Binder:
             except NotUnderstood as error:
                 raise InputError(f"The 'function' of {name!r} must {error}.", parameter="function") from None
             self._add_formulas([pair], text)
-            told = implied(InList(feature.from_, (str(value),)), InList(name, (str(follows),)))
+            told = Two("=>", InList(feature.from_, (str(value),)), InList(name, (str(follows),)))
             self.statements.append(Statement(told, text))
 
     def _names(self, inside: str) -> list[str]:
@@ -361,9 +371,9 @@ class _Binder:
                 known = ", ".join(map(str, column.labels))
                 raise NotUnderstood(f"name a value of {name!r} ({known}), not {said!r}")
             return _within(column, column.coordinate(place), column.coordinate(place))
-        word = {"yes": 1.0, "true": 1.0, "on": 1.0, "no": 0.0, "false": 0.0, "off": 0.0}
+        word = str(said).lower()
         try:
-            raw = word[str(said).lower()] if str(said).lower() in word else float(said)
+            raw = WORDS[word] if word in WORDS else float(said)
         except ValueError:
             raise NotUnderstood(f"name a value of {name!r}, which is a number, not {said!r}") from None
         assert isinstance(column, NumberColumn)
@@ -396,7 +406,7 @@ class _Binder:
                 told = within_range(of, float(seen.min()), float(seen.max()))
             given = list(zip(by, together, strict=True))
             first: list[Parsed] = [InList(name, (str(value),)) for name, value in given]
-            self.statements.append(Statement(implied(reduce(partial(Two, "and"), first), told), text))
+            self.statements.append(Statement(Two("=>", reduce(partial(Two, "and"), first), told), text))
             known = [self._equal(name, value) for name, value in given]
             found.append(Joined("or", Opposite(reduce(partial(Joined, "and"), known)), then))
         return found
@@ -433,9 +443,8 @@ def _within(column: Column, low: float, high: float) -> Within:
 
 def _difference(compared: Compared) -> tuple[dict[str, float], float]:
     """Left less right: what every feature counts, and the constant."""
-    sides: list[tuple[Sum, float]] = [(compared.left, 1.0), (compared.right, -1.0)]
     terms: dict[str, float] = {}
-    for side, sign in sides:
+    for side, sign in ((compared.left, 1.0), (compared.right, -1.0)):
         for name, factor in side.terms:
             terms[name] = terms.get(name, 0.0) + sign * factor
     left = {name: factor for name, factor in terms.items() if factor != 0.0}
@@ -447,5 +456,4 @@ def _any(formulas: Sequence[Formula]) -> Formula:
     among = [one for one in formulas if isinstance(one, Among)]
     if len(among) == len(formulas):
         return Among(tuple(dict.fromkeys(j for one in among for j in one.coordinates)))
-    join: Callable[[Formula, Formula], Formula] = lambda a, b: Joined("or", a, b)  # noqa: E731
-    return reduce(join, formulas)
+    return reduce(partial(Joined, "or"), formulas)

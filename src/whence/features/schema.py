@@ -18,19 +18,17 @@ from whence.checks import MAPPING, Rule, names_in
 from whence.errors import InputError, InputTypeError
 from whence.features.columns import CategoryColumn, Column
 from whence.features.coordinates import Coordinates
-from whence.features.cyclic import Cyclic, CyclicColumn, fitted_cycle
 from whence.features.dates import Date, DateColumn, fitted_date, parts_of
 from whence.features.inference import inferred, proposed_relations, suggested_cycles
-from whence.features.kinds import Categorical, Continuous, Discrete, Feature
-from whence.features.number_column import NumberColumn, fitted_column
-from whence.features.ordered import Ordered, OrderedColumn, fitted_order
+from whence.features.kinds import Categorical, Continuous, Cyclic, Discrete, Feature
+from whence.features.number_column import CyclicColumn, NumberColumn, OrderedColumn, fitted_column
 from whence.features.relation_trees import Recent, Relations
 from whence.features.relations import Derived, Observed, bound_relations, check_complete, relation_texts
 from whence.features.space import Room, Space
 from whence.util.aliases import Floats
 from whence.util.frames import as_table
 
-__all__ = ["Schema", "fitted_feature"]
+__all__ = ["Schema"]
 
 
 FEATURES = Rule("a mapping from names of columns to features such as Continuous()", MAPPING.fits).or_none(", or None")
@@ -114,7 +112,10 @@ class Schema(Coordinates):
                 feature = self.features.get(name)
                 if feature is None or isinstance(feature, Derived):
                     feature = inferred(name, table[label], missing, steps, recorded)
-                columns[name] = fitted_feature(name, feature, table, start, missing)
+                if isinstance(feature, Date):
+                    columns[name] = fitted_date(name, feature, table, start)
+                else:
+                    columns[name] = fitted_column(name, feature, table, start, missing)
                 start = columns[name].at.stop
         derived = self._derived()
         fitted = Schema({name: derived.get(name, column.feature) for name, column in columns.items()}, self.relations)
@@ -171,7 +172,6 @@ class Schema(Coordinates):
 
     @property
     def derived(self) -> list[str]:
-        """Features that follow from others."""
         return list(self._derived())
 
     def _owners(self, given: list[str]) -> dict[str, str]:
@@ -394,14 +394,3 @@ def _word(column: Column) -> str:
     if isinstance(column, CyclicColumn):
         return "discrete" if column.type == "int" else "continuous"
     return type(column.feature).__name__.lower()
-
-
-def fitted_feature(name: str, feature: Feature, table: pd.DataFrame, start: int, missing: bool = False) -> Column:
-    """The feature with its place in the coordinates, from `start` on; numbers may be `missing`, where allowed."""
-    if isinstance(feature, Date):
-        return fitted_date(name, feature, table, start)
-    if isinstance(feature, Ordered):
-        return fitted_order(name, feature, table, start)
-    if isinstance(feature, Cyclic):
-        return fitted_cycle(name, feature, table, start, missing)
-    return fitted_column(name, feature, table, start, missing)

@@ -40,62 +40,43 @@ class Space:
 
     Coordinate j may always keep ``start[j]``. Otherwise it lies in ``[lower[j], upper[j]]``, and at one of
     ``levels[j]`` where those are given. The start may lie outside the interval (a bound that the initial
-    context breaks): then the allowed set is the interval and that single point.
-
-    Attributes
-    ----------
-    start : ndarray of shape (d,)
-        The initial context.
-    lower, upper : ndarray of shape (d,)
-        Interval of every coordinate.
-    levels : tuple of (ndarray or None)
-        Allowed values of a discrete coordinate, sorted, the start included; None for a continuous one.
-    weight : ndarray of shape (d,)
-        Weight of every coordinate in the distance.
-    group : ndarray of int of shape (d,)
-        Coordinates with the same number >= 0 are the levels of one category: exactly one of them is 1/2,
-        the others are 0. -1 for numbers.
-    ends : pair of ndarray of shape (d,), optional
-        The interval in the user's units, where a coordinate says it only up to rounding.
-    initial : ndarray of shape (d,), optional
-        The initial context in the user's units, a category by 0 and 1, what is missing by NaN.
-    fee : ndarray of shape (d,), optional
-        What a coordinate costs however far it moves: for a number that is missing and is filled in.
-    gap : pair of ndarray of shape (d,), optional
-        Nothing but the start is allowed strictly between the two, which lie on either side of it: a change that is
-        too small to count. Levels in it are left out already.
-    circles : mapping from coordinate to float, optional
-        Coordinates that go round, with their period: the distance is the short way.
-    everywhere : Space, optional
-        The same without the gap, where there is one.
-    rules : Relations, optional
-        What must hold between the coordinates of any other context than the start.
-    owner : ndarray of int of shape (d,), optional
-        Which coordinates belong to one feature, where more than the levels of a category do: the parts of a date.
-    days : mapping from coordinate to pair of dates, optional
-        By the first coordinate of every date: the first and the last day that may be suggested.
-    few : Few, optional
-        How many features may change, and which never together.
-    plausibility : Isolation or Nearby, optional
-        Which contexts look enough like past ones to count.
+    context breaks): then the allowed set is the interval and that single point. Arrays have an entry per coordinate.
     """
 
+    #: The initial context.
     start: Floats
+    #: Interval of every coordinate.
     lower: Floats
     upper: Floats
+    #: Allowed values of a discrete coordinate, sorted, the start included; None for a continuous one.
     levels: tuple[Floats | None, ...]
+    #: Weight of every coordinate in the distance.
     weight: Floats
+    #: Coordinates with the same number >= 0 are the levels of one category: exactly one of them is 1/2, the others are
+    #: 0. It is -1 for numbers.
     group: NDArray[np.int64]
+    #: The interval in the user's units, where a coordinate says it only up to rounding.
     ends: tuple[Floats, Floats] | None = None
+    #: Nothing but the start is allowed strictly between the two, which lie on either side of it: a change that is too
+    #: small to count. Levels in it are left out already.
     gap: tuple[Floats, Floats] | None = None
+    #: Coordinates that go round, with their period: the distance is the short way.
     circles: Mapping[int, float] = field(default_factory=dict)
+    #: The same without the gap, where there is one.
     everywhere: Space | None = None
+    #: What must hold between the coordinates of any other context than the start.
     rules: Relations | None = None
+    #: The initial context in the user's units, a category by 0 and 1, what is missing by NaN.
     initial: Floats | None = None
+    #: What a coordinate costs however far it moves: for a number that is missing and is filled in.
     fee: Floats | None = None
+    #: Which coordinates belong to one feature, where more than the levels of a category do: the parts of a date.
     owner: NDArray[np.int64] | None = None
+    #: By the first coordinate of every date: the first and the last day that may be suggested.
     days: Mapping[int, tuple[date, date]] = field(default_factory=dict)
+    #: How many features may change, and which never together.
     few: Few | None = None
+    #: Which contexts look enough like past ones to count.
     plausibility: Isolation | Nearby | None = None
 
     @cached_property
@@ -270,20 +251,13 @@ class Space:
 
 @dataclass(frozen=True)
 class Few:
-    """How many features of a context may differ from the start, and which never do so together.
+    """How many features of a context may differ from the start, and which never do so together."""
 
-    Attributes
-    ----------
-    most : int
-        So many features may change.
-    barred : tuple of tuple of int
-        Sets of features, by the numbers that ``Space.feature`` gives them, that must not all change.
-    free : frozenset of int
-        Features that do not count: what is filled in has no value to stay at, and has been counted before.
-    """
-
+    #: So many features may change.
     most: int
+    #: Sets of features, by the numbers that ``Space.feature`` gives them, that must not all change.
     barred: tuple[tuple[int, ...], ...] = ()
+    #: Features that do not count: what is filled in has no value to stay at, and has been counted before.
     free: frozenset[int] = frozenset()
 
     def accepts(self, space: Space, point: Floats) -> bool:

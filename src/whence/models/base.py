@@ -10,11 +10,14 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from sklearn.exceptions import NotFittedError as SklearnNotFittedError
+from sklearn.utils.validation import check_is_fitted
 
+from whence.errors import NotFittedError
 from whence.models.tree_arrays import RawTree
 from whence.util.aliases import Floats
 
-__all__ = ["FittedTrees", "Forecast", "Link", "nested"]
+__all__ = ["FittedTrees", "Forecast", "Link", "check_fitted", "names_known_to", "nested", "raw_tree", "unfitted"]
 
 #: What a model makes of the sum over its trees: itself, its exponential, or a probability.
 Link = Literal["identity", "log", "logit"]
@@ -22,57 +25,37 @@ Link = Literal["identity", "log", "logit"]
 
 @dataclass(frozen=True, eq=False)
 class Forecast:
-    """One number that a model forecasts as a sum over its trees: an offset and a value of every leaf.
+    """One number that a model forecasts as a sum over its trees: an offset and a value of every leaf."""
 
-    Attributes
-    ----------
-    trees : list of int
-        The trees that count, by their number.
-    values : list of ndarray
-        For each of them, the value of every node (only those of leaves are of use).
-    offset : float
-        What is added.
-    link : {"identity", "log", "logit"}
-        The forecast is the sum, its exponential, or the probability whose log-odds it is.
-    """
-
+    #: The trees that count, by their number.
     trees: list[int]
+    #: For each of them, the value of every node (only those of leaves are of use).
     values: list[Floats]
+    #: What is added.
     offset: float
+    #: The forecast is the sum, its exponential, or the probability whose log-odds it is.
     link: Link = "identity"
 
 
 class FittedTrees(ABC):
-    """The trees of a fitted model, and how the model itself uses them.
+    """The trees of a fitted model, and how the model itself uses them."""
 
-    Attributes
-    ----------
-    model : object
-        The fitted model.
-    trees : list of RawTree
-        Its trees.
-    n_features : int
-        Columns that it has seen.
-    names : list of str or None
-        Their names, where it knows them.
-    categories : dict from int to list
-        For columns that it takes for categories: their values, in the order of its codes.
-    single : bool
-        Whether it compares numbers as float32.
-    takes_missing : bool
-        Whether a number may be missing.
-    kind : str
-        What it is, in a few words.
-    """
-
+    #: Whether it compares numbers as float32.
     single: ClassVar[bool] = True
+    #: Whether a number may be missing.
     takes_missing: ClassVar[bool] = True
+    #: What it is, in a few words.
     kind: ClassVar[str] = "trees"
 
+    #: The fitted model.
     model: Any
+    #: Its trees.
     trees: list[RawTree]
+    #: Columns that it has seen.
     n_features: int
+    #: Their names, where it knows them.
     names: list[str] | None = None
+    #: For columns that it takes for categories: their values, in the order of its codes.
     categories: dict[int, list[Hashable]]
 
     @classmethod
@@ -117,6 +100,14 @@ class FittedTrees(ABC):
     def predicted(self, X: Floats, label: Any = None) -> Floats:
         """Return that number for every row by the model itself."""
 
+    def _place(self, label: Any) -> int:
+        """Return which output is meant by a label; the first one by none."""
+        return 0 if label is None else self.labels().index(label)
+
+    def _sum(self, own: list[int], label: Any, offset: float, link: Link, share: float = 1.0) -> Forecast:
+        """Return the sum over some of the trees; the score of a class is that sum itself."""
+        return Forecast(own, [share * self.trees[t].value for t in own], offset, link if label is None else "identity")
+
     def table(self, X: Floats) -> Any:
         """Return rows as the model takes them: an array, or a table where it knows names or categories."""
         if not self.categories:
@@ -129,6 +120,39 @@ class FittedTrees(ABC):
                 codes = np.where(np.isnan(X[:, j]), -1, X[:, j]).astype(np.int64)
                 columns[name] = pd.Categorical.from_codes(codes, categories=pd.Index(self.categories[j]))
         return pd.DataFrame(columns)
+
+
+def unfitted(fitted: Any) -> NotFittedError:
+    """Return the error for a model that was given unfitted."""
+    return NotFittedError(f"'fitted' must be fitted. Got an unfitted {type(fitted).__name__} instead.")
+
+
+def check_fitted(fitted: Any) -> None:
+    """Refuse a model of scikit-learn's kind that is not fitted."""
+    try:
+        check_is_fitted(fitted)
+    except SklearnNotFittedError:
+        raise unfitted(fitted) from None
+
+
+def names_known_to(model: Any) -> list[str] | None:
+    """Return the names of the columns that a model of scikit-learn's kind has seen, where it knows them."""
+    names = getattr(model, "feature_names_in_", None)
+    return None if names is None else [str(name) for name in names]
+
+
+def raw_tree(tree: Any, values: Any = None) -> RawTree:
+    """Return a tree that is laid out as scikit-learn's, and the first of the values of its nodes."""
+    leaf = tree.children_left < 0
+    missing = getattr(tree, "missing_go_to_left", None)
+    return RawTree(
+        np.where(leaf, -1, tree.feature).astype(np.int64),
+        np.asarray(tree.threshold, dtype=np.float64),
+        np.asarray(tree.children_left, dtype=np.int64),
+        np.asarray(tree.children_right, dtype=np.int64),
+        np.zeros(leaf.size, dtype=np.bool_) if missing is None else np.asarray(missing).astype(np.bool_),
+        np.zeros(leaf.size) if values is None else np.asarray(values, dtype=np.float64)[:, 0, 0],
+    )
 
 
 def nested(root: Any, children: Any, split: Any) -> tuple[RawTree, list[Any]]:

@@ -17,8 +17,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from whence.errors import InputError, NotFittedError
-from whence.models.base import FittedTrees, Forecast, Link, nested
+from whence.errors import InputError
+from whence.models.base import FittedTrees, Forecast, Link, nested, unfitted
 from whence.models.tree_arrays import RawTree
 from whence.util.aliases import Floats
 
@@ -88,7 +88,7 @@ class CatBoostTrees(FittedTrees):
         if not hasattr(fitted, "calc_leaf_indexes"):
             return None
         if not fitted.is_fitted():
-            raise NotFittedError(f"'fitted' must be fitted. Got an unfitted {type(fitted).__name__} instead.")
+            raise unfitted(fitted)
         return cls(fitted)
 
     def codes(self, column: int, levels: Sequence[Hashable]) -> tuple[int | None, ...]:
@@ -122,7 +122,7 @@ class CatBoostTrees(FittedTrees):
         return classes if len(classes) == self._outputs else list(range(self._outputs))
 
     def forecast(self, label: Any = None) -> Forecast:
-        k = 0 if label is None else self.labels().index(label)
+        k = self._place(label)
         values = []
         for tree, own in zip(self.trees, self._values, strict=True):
             value = np.zeros(tree.feature.size)

@@ -7,9 +7,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from whence.errors import InputError, NotFittedError
-from whence.models.base import FittedTrees, Forecast
-from whence.models.tree_arrays import RawTree
+from whence.errors import InputError
+from whence.models.base import FittedTrees, Forecast, raw_tree, unfitted
 from whence.util.aliases import Floats
 
 __all__ = ["HonestTrees"]
@@ -33,7 +32,7 @@ class HonestTrees(FittedTrees):
         # It keeps no names of columns.
         self.names = None
         self.categories = {}
-        self.trees = [_tree(member) for member in self._members]
+        self.trees = [raw_tree(member, member.full_value) for member in self._members]
 
     @classmethod
     def of(cls, fitted: Any) -> Self | None:
@@ -41,7 +40,7 @@ class HonestTrees(FittedTrees):
         if not hasattr(forest, "get_subsample_inds"):
             return None
         if not getattr(forest, "estimators_", None):
-            raise NotFittedError(f"'fitted' must be fitted. Got an unfitted {type(fitted).__name__} instead.")
+            raise unfitted(fitted)
         return cls(fitted, forest)
 
     def leaves(self, X: Floats) -> NDArray[np.int64]:
@@ -129,15 +128,3 @@ def _forest_of(fitted: Any) -> Any:
             )
         return inner[0]
     return fitted
-
-
-def _tree(tree: Any) -> RawTree:
-    leaf = tree.children_left < 0
-    return RawTree(
-        np.where(leaf, -1, tree.feature).astype(np.int64),
-        np.asarray(tree.threshold, dtype=np.float64),
-        np.asarray(tree.children_left, dtype=np.int64),
-        np.asarray(tree.children_right, dtype=np.int64),
-        np.zeros(leaf.size, dtype=np.bool_),
-        np.asarray(tree.full_value, dtype=np.float64)[:, 0, 0],
-    )

@@ -16,7 +16,7 @@ from whence.models.tree_arrays import ArrayTree, Layout, RawTree, check_names, c
 from whence.util.aliases import Floats
 from whence.weights.base import Capabilities, SeenColumn, as_mass, as_matrix
 from whence.weights.forest import ForestWeights
-from whence.weights.trees import LeafMembers, TreeWeights, shares_of
+from whence.weights.trees import LeafMembers, TreeWeights
 
 __all__ = ["ReadForestWeights", "ReadMembers"]
 
@@ -50,16 +50,13 @@ class ReadForestWeights(ForestWeights):
 
     @property
     def compared_as(self) -> DTypeLike:
-        """What the model casts its columns to."""
         return np.float32 if self.read.single else np.float64
 
     @property
     def capabilities(self) -> Capabilities:
-        """Return what a forest that was given fitted can do, and whether the model knows categories."""
         return replace(super().capabilities, sees_levels=bool(self.read.categories))
 
     def check_columns(self, names: Sequence[str]) -> None:
-        """Refuse columns in another order than the model has seen them."""
         check_names(self.read, names)
 
     def take_columns(self, columns: Sequence[SeenColumn]) -> None:
@@ -105,7 +102,6 @@ class ReadForestWeights(ForestWeights):
         return view.fit(forest.inputs_, np.zeros((forest.n_samples_, 1)), forest.counts)
 
     def lacking(self, columns: frozenset[int]) -> ReadForestWeights:
-        """Return the trees in which splits on missing columns are decided."""
         if not columns:
             return self
         if columns not in self._views:
@@ -126,12 +122,10 @@ class ReadForestWeights(ForestWeights):
         return self.read.leaves(self._layout.model_rows(X))
 
     def rows(self, X: NDArray[Any]) -> Floats:
-        """Return weights by the model's own leaves."""
         return self._members.at_leaves(self._leaves(X))
 
     def per_tree(self, row: Floats) -> Floats | None:
-        """Return the weights by each tree alone."""
-        return self._members.per_tree_at(self._leaves(np.asarray(row)[None, :])[0])
+        return self._members.by_tree(self._leaves(np.asarray(row)[None, :])[0])
 
     @property
     def _members(self) -> ReadMembers:
@@ -139,13 +133,11 @@ class ReadForestWeights(ForestWeights):
         return self.members_
 
     def state(self) -> Iterator[Any]:
-        """Yield the trees, what their leaves stand for, and who stands in them."""
         yield from super().state()
         yield {"library": self.read.kind}
         yield from self._members.first
 
     def describe(self) -> str:
-        """Return how many trees of which library."""
         return f"{len(self.trees)} trees of a {self.read.kind} model"
 
     def _check_read(self, inputs: Floats, leaves: NDArray[np.int64]) -> None:
@@ -187,20 +179,9 @@ class ReadMembers(LeafMembers):
     """Which past observations stand in which leaf, by the leaves that a model itself names.
 
     Samples are sorted by their leaves from left to right, so that those of any branch are one slice. A leaf in which
-    none of them stands has the samples of the smallest branch around it that holds some.
-
-    Parameters
-    ----------
-    raw : list of RawTree
-        The library's trees.
-    trees : list of ArrayTree
-        The same, laid out.
-    leaves : ndarray of shape (n, trees)
-        The leaf, as a node of the library's tree, of every sample.
-    counted : ndarray of bool of shape (trees, n), optional
-        Which samples count in which tree: those of the half that it was not grown on, for an honest forest.
-    mass : ndarray of shape (n,), optional
-        What each sample counts for, where they do not count alike.
+    none of them stands has the samples of the smallest branch around it that holds some. `raw` are the library's
+    trees, `trees` the same laid out, and `leaves` has the leaf of every sample, as a node of the library's trees; the
+    others are those of :class:`LeafMembers`.
     """
 
     def __init__(
@@ -212,33 +193,28 @@ class ReadMembers(LeafMembers):
         mass: Floats | None = None,
     ) -> None:
         n = leaves.shape[0]
-        self.raw = list(raw)
         self.leaves = leaves
         self.mass = mass
         self.order = np.empty((len(raw), n), dtype=np.int32)
-        #: For every node of every tree of the library: where its samples begin in the tree's order, and how many.
-        self.slices_of: list[tuple[Ints, Ints]] = []
+        found = []
         for t, tree in enumerate(raw):
             counts = None if counted is None else counted[t]
             if mass is not None:
                 counts = mass > 0.0 if counts is None else counts & (mass > 0.0)
-            self.order[t], found = _sorted(tree, leaves[:, t], counts)
-            self.slices_of.append(found)
+            self.order[t], slices = _sorted(tree, leaves[:, t], counts)
+            found.append(slices)
+        # By the nodes of the library's trees: those are the leaves that weights are asked for.
+        self._first, self._size = (np.concatenate(part) for part in zip(*found, strict=True))
+        self._root = np.cumsum([0] + [tree.feature.size for tree in raw])[:-1]
         self.lay(trees)
 
     def lay(self, trees: Sequence[ArrayTree]) -> None:
         """Take another layout of the same trees."""
         self.trees = list(trees)
-        nodes = np.cumsum([0] + [tree.node_count for tree in trees])
-        self._root = nodes[:-1]
-        self._size = np.zeros(nodes[-1], dtype=np.int64)
-        self._first = np.zeros(nodes[-1], dtype=np.int64)
-        self.size = np.split(self._size, nodes[1:-1])
-        self.first = np.split(self._first, nodes[1:-1])
-        for t, tree in enumerate(trees):
-            leaf = tree.leaf >= 0
-            first, size = self.slices_of[t]
-            self.first[t][leaf], self.size[t][leaf] = first[tree.leaf[leaf]], size[tree.leaf[leaf]]
+        nodes = [(tree.leaf >= 0, root + tree.leaf) for tree, root in zip(trees, self._root.tolist(), strict=True)]
+        self.first, self.size = (
+            [np.where(is_leaf, own[node], 0) for is_leaf, node in nodes] for own in (self._first, self._size)
+        )
 
     def laid_anew(self, trees: Sequence[ArrayTree]) -> ReadMembers:
         """Return the samples with another layout of the same trees."""
@@ -258,32 +234,6 @@ class ReadMembers(LeafMembers):
             node[tree.leaf[at]] = at
             found.append(node[own])
         return np.array(found)
-
-    def at_leaves(self, leaves: Ints) -> Floats:
-        """Return weights of every sample where the library's trees have these leaves, one row each."""
-        return np.array([self._shares(row) for row in leaves])
-
-    def per_tree_at(self, leaves: Ints) -> Floats:
-        """Return the weights that each tree gives alone, where they have these leaves."""
-        found = np.zeros(self.order.shape)
-        for t, node in enumerate(leaves.tolist()):
-            first, size = (int(array[node]) for array in self.slices_of[t])
-            own = self.order[t, first : first + size]
-            found[t, own] = shares_of(own, np.array([size]), self.mass)
-        return found
-
-    def _shares(self, leaves: Ints) -> Floats:
-        n = self.n_samples
-        size = np.array([own[1][node] for own, node in zip(self.slices_of, leaves.tolist(), strict=True)])
-        first = np.array([own[0][node] for own, node in zip(self.slices_of, leaves.tolist(), strict=True)])
-        first = first + n * np.arange(size.size)
-        places = np.arange(int(size.sum())) + np.repeat(first - (np.cumsum(size) - size), size)
-        samples = self.order.ravel()[places]
-        if self.mass is None:
-            shares = np.repeat(1.0 / (size.size * size), size)
-        else:
-            shares = shares_of(samples, size, self.mass) / size.size
-        return np.asarray(np.bincount(samples, shares, minlength=n), dtype=np.float64)
 
 
 def _sorted(tree: RawTree, own: Ints, counted: NDArray[np.bool_] | None) -> tuple[Any, tuple[Ints, Ints]]:

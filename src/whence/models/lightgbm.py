@@ -7,8 +7,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from whence.errors import InputError, NotFittedError
-from whence.models.base import FittedTrees, Forecast, Link, nested
+from whence.errors import InputError
+from whence.models.base import FittedTrees, Forecast, Link, nested, unfitted
 from whence.util.aliases import Floats
 
 __all__ = ["LightGBMTrees"]
@@ -36,7 +36,7 @@ class LightGBMTrees(FittedTrees):
         self._options = str(told.get("objective", "")).split(" ")[1:]
         self._average = bool(told.get("average_output", False))
         self._outputs = int(told["num_tree_per_iteration"])
-        self.categories = _categories(told, self.names)
+        self.categories = _categories(told)
         self.trees, self._nodes = [], []
         for one in told["tree_info"]:
             tree, leaves = nested(one["tree_structure"], _children, _split)
@@ -54,7 +54,7 @@ class LightGBMTrees(FittedTrees):
         if not hasattr(type(fitted), "booster_"):
             return None
         if not getattr(fitted, "fitted_", False):
-            raise NotFittedError(f"'fitted' must be fitted. Got an unfitted {type(fitted).__name__} instead.")
+            raise unfitted(fitted)
         return cls(fitted, fitted.booster_)
 
     def leaves(self, X: Floats) -> NDArray[np.int64]:
@@ -71,8 +71,7 @@ class LightGBMTrees(FittedTrees):
             raise InputError(
                 "'model' must forecast one number per leaf. Got LightGBM with linear_tree=True.", parameter="model"
             )
-        k = 0 if label is None else self.labels().index(label)
-        own = list(range(k, len(self.trees), self._outputs))
+        own = list(range(self._place(label), len(self.trees), self._outputs))
         share = 1.0 / len(own) if self._average else 1.0
         link = LINKS.get(self._objective, "identity")
         if self._objective == "cross_entropy":
@@ -84,13 +83,12 @@ class LightGBMTrees(FittedTrees):
                 f"objective {' '.join([self._objective, *self._options])!r}.",
                 parameter="model",
             )
-        values = [share * self.trees[t].value for t in own]
-        return Forecast(own, values, 0.0, "identity" if label is not None else link)
+        return self._sum(own, label, 0.0, link, share)
 
     def predicted(self, X: Floats, label: Any = None) -> Floats:
         raw = label is not None
         found = np.asarray(self._booster.predict(self.table(X), raw_score=raw), dtype=np.float64)
-        return found[:, self.labels().index(label)] if raw else found
+        return found[:, self._place(label)] if raw else found
 
 
 def _children(item: dict[str, Any]) -> tuple[Any, Any] | None:
@@ -120,7 +118,7 @@ def _seen_as_zero(threshold: float) -> float:
     return ZERO if threshold >= 0.0 else float(np.nextafter(-ZERO, -np.inf))
 
 
-def _categories(told: dict[str, Any], names: list[str] | None) -> dict[int, list[Any]]:
+def _categories(told: dict[str, Any]) -> dict[int, list[Any]]:
     """Return the categories of those columns that came as such, in the order of their codes."""
     levels = told.get("pandas_categorical") or []
     known = [j for j, info in enumerate(told["feature_infos"].values()) if info.get("values")]
@@ -132,15 +130,10 @@ def _categories(told: dict[str, Any], names: list[str] | None) -> dict[int, list
                 parameter="fitted",
             )
         return {}
-    return _matched(told, levels, known)
-
-
-def _matched(told: dict[str, Any], levels: list[list[Any]], known: list[int]) -> dict[int, list[Any]]:
-    """Return which column each list of categories belongs to: they are in the order of the columns."""
-    if len(levels) == len(known):
-        return dict(zip(known, levels, strict=True))
-    raise InputError(
-        "'fitted' must use all of its columns of dtype 'category'. Got LightGBM with one that it left out; fit it "
-        "without that column.",
-        parameter="fitted",
-    )
+    if len(levels) != len(known):
+        raise InputError(
+            "'fitted' must use all of its columns of dtype 'category'. Got LightGBM with one that it left out; fit it "
+            "without that column.",
+            parameter="fitted",
+        )
+    return dict(zip(known, levels, strict=True))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from whence.errors import InputError
 from whence.models import FittedTrees, read
-from whence.models.base import Forecast, Link
+from whence.models.base import Forecast, Link, names_known_to
 from whence.models.tree_arrays import RawTree
 from whence.util.aliases import Floats
 
@@ -36,20 +36,13 @@ PLACES = (0.0, 0.3, 0.5, 0.8, 1.0)
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """A forecast that is a line through the numbers and the 0/1 columns of categories that searches see.
+    """A forecast that is a line through the numbers and the 0/1 columns of categories that searches see."""
 
-    Attributes
-    ----------
-    coefficients : ndarray of shape (1, columns)
-        One row.
-    intercepts : ndarray of shape (1,)
-        One number.
-    inputs : ndarray of shape (n, columns)
-        Past contexts.
-    """
-
+    #: One row, of shape (1, columns).
     coefficients: Floats
+    #: One number, of shape (1,).
     intercepts: Floats
+    #: Past contexts, of shape (n, columns).
     inputs: Floats
 
     @property
@@ -89,9 +82,7 @@ class FittedLine:
 
     def __init__(self, model: Any) -> None:
         self.model, self.last = model, _last(model)
-        self.names: list[str] | None = None
-        if getattr(model, "feature_names_in_", None) is not None:
-            self.names = [str(name) for name in model.feature_names_in_]
+        self.names = names_known_to(model)
         check_steps(model)
 
     @classmethod
@@ -300,8 +291,7 @@ class PipedTrees(FittedTrees):
     def __init__(self, model: Any, inner: FittedTrees) -> None:
         self.model, self.inner, self.trees = model, inner, inner.trees
         self.n_features, self.categories = int(model.n_features_in_), {}
-        names = getattr(model, "feature_names_in_", None)
-        self.names = None if names is None else [str(name) for name in names]
+        self.names = names_known_to(model)
         self.kind, self.single = f"{inner.kind} pipeline", False  # type: ignore[misc]
         check_steps(model, MIXING)
         if inner.categories:
@@ -314,7 +304,6 @@ class PipedTrees(FittedTrees):
 
     @classmethod
     def of(cls, fitted: Any) -> Self | None:
-        """Return what is read of a pipeline that ends in trees; None for anything else."""
         if not hasattr(fitted, "steps") or len(fitted.steps) < 2:
             return None
         inner = read(fitted.steps[-1][1])

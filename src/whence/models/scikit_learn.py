@@ -22,12 +22,10 @@ from sklearn.ensemble import (
     GradientBoostingRegressor,
     IsolationForest,
 )
-from sklearn.exceptions import NotFittedError as SklearnNotFittedError
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
-from sklearn.utils.validation import check_is_fitted
 
-from whence.errors import InputError, InputTypeError, InternalError, NotFittedError
-from whence.models.base import FittedTrees, Forecast, Link
+from whence.errors import InputError, InputTypeError, InternalError
+from whence.models.base import FittedTrees, Forecast, Link, check_fitted, names_known_to, raw_tree, unfitted
 from whence.models.tree_arrays import RawTree
 from whence.util.aliases import Floats
 
@@ -47,21 +45,18 @@ class PlainTrees(FittedTrees):
     def __init__(self, model: Any, members: list[Any]) -> None:
         self.model, self._members = model, members
         self.n_features = int(model.n_features_in_)
-        names = getattr(model, "feature_names_in_", None)
-        self.names = None if names is None else list(names)
+        self.names = names_known_to(model)
         self.categories = {}
-        self.trees = [_tree(member.tree_) for member in members]
+        self.trees = [raw_tree(member.tree_, member.tree_.value) for member in members]
 
     @classmethod
     def of(cls, fitted: Any) -> Self | None:
         single, several = hasattr(fitted, "get_depth"), hasattr(fitted, "estimators_")
         if isinstance(fitted, OTHERS):
             return None
-        if not single and not several:
-            if not hasattr(fitted, "n_estimators"):
-                return None
-            _check_fitted(fitted)
-        _check_fitted(fitted)
+        if not single and not several and not hasattr(fitted, "n_estimators"):
+            return None
+        check_fitted(fitted)
         members = [fitted] if single else list(np.ravel(fitted.estimators_))
         return cls(fitted, members) if members and all(hasattr(one, "tree_") for one in members) else None
 
@@ -104,7 +99,6 @@ class PlainTrees(FittedTrees):
     def _boosted_forecast(self, k: int, label: Any) -> Forecast:
         outputs = self.model.estimators_.shape[1]
         own = list(range(k, len(self.trees), outputs))
-        values = [self.model.learning_rate * self.trees[t].value for t in own]
         if not isinstance(self.model.init_, str) and type(self.model.init_).__name__ not in (
             "DummyRegressor",
             "DummyClassifier",
@@ -115,8 +109,8 @@ class PlainTrees(FittedTrees):
             )
         start = self.model._raw_predict_init(np.zeros((1, self.n_features), dtype=np.float32))
         base = 0.0 if isinstance(self.model.init_, str) else float(np.ravel(start)[k])
-        logit = label is None and isinstance(self.model, GradientBoostingClassifier)
-        return Forecast(own, values, base, "logit" if logit else "identity")
+        logit = isinstance(self.model, GradientBoostingClassifier)
+        return self._sum(own, label, base, "logit" if logit else "identity", self.model.learning_rate)
 
     def predicted(self, X: Floats, label: Any = None) -> Floats:
         table = self.table(X)
@@ -132,26 +126,6 @@ class PlainTrees(FittedTrees):
         return found if label is None else found[:, self.labels().index(label)]
 
 
-def _check_fitted(fitted: Any) -> None:
-    try:
-        check_is_fitted(fitted)
-    except SklearnNotFittedError:
-        raise NotFittedError(f"'fitted' must be fitted. Got an unfitted {type(fitted).__name__} instead.") from None
-
-
-def _tree(tree: Any) -> RawTree:
-    leaf = tree.children_left < 0
-    missing = getattr(tree, "missing_go_to_left", None)
-    return RawTree(
-        np.where(leaf, -1, tree.feature).astype(np.int64),
-        np.asarray(tree.threshold, dtype=np.float64),
-        np.asarray(tree.children_left, dtype=np.int64),
-        np.asarray(tree.children_right, dtype=np.int64),
-        np.zeros(leaf.size, dtype=np.bool_) if missing is None else np.asarray(missing).astype(np.bool_),
-        np.asarray(tree.value, dtype=np.float64)[:, 0, 0],
-    )
-
-
 #: Losses whose forecast is not the sum over the trees itself.
 LINKS: dict[str, Link] = {"poisson": "log", "gamma": "log", "log_loss": "logit"}
 
@@ -165,8 +139,7 @@ class HistogramTrees(FittedTrees):
     def __init__(self, model: Any) -> None:
         self.model = model
         self.n_features = int(model.n_features_in_)
-        names = getattr(model, "feature_names_in_", None)
-        self.names = None if names is None else list(names)
+        self.names = names_known_to(model)
         # Columns as the trees number them: where there are categories, these come first.
         categorical = getattr(model, "is_categorical_", None)
         self._order = np.arange(self.n_features)
@@ -187,7 +160,7 @@ class HistogramTrees(FittedTrees):
         if not hasattr(fitted, "max_iter"):
             return None
         if not hasattr(fitted, "_predictors"):
-            raise NotFittedError(f"'fitted' must be fitted. Got an unfitted {type(fitted).__name__} instead.")
+            raise unfitted(fitted)
         return cls(fitted)
 
     def _tree(self, predictor: Any) -> RawTree:
@@ -232,11 +205,10 @@ class HistogramTrees(FittedTrees):
 
     def forecast(self, label: Any = None) -> Forecast:
         outputs = max(1, len(self.labels()))
-        k = 0 if label is None else self.labels().index(label)
+        k = self._place(label)
         own = list(range(k, len(self.trees), outputs))
         base = float(np.asarray(self.model._baseline_prediction, dtype=np.float64).ravel()[k])
-        link: Link = "identity" if label is not None else LINKS.get(str(self.model.loss), "identity")
-        return Forecast(own, [self.trees[t].value for t in own], base, link)
+        return self._sum(own, label, base, LINKS.get(str(self.model.loss), "identity"))
 
     def predicted(self, X: Floats, label: Any = None) -> Floats:
         table = self.table(X)
@@ -282,10 +254,7 @@ def read_neighbours(fitted: Any) -> FittedNeighbours:
             f"Got {type(fitted).__name__} instead.",
             parameter="fitted",
         )
-    try:
-        check_is_fitted(fitted)
-    except SklearnNotFittedError:
-        raise NotFittedError(f"'fitted' must be fitted. Got an unfitted {type(fitted).__name__} instead.") from None
+    check_fitted(fitted)
     counted = fitted.weights or "uniform"
     if not isinstance(counted, str):
         raise InputError(

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from whence.errors import InputError
 from whence.util.aliases import Floats
@@ -45,33 +44,22 @@ MOST_NODES = 1_000_000
 
 @dataclass(frozen=True, eq=False)
 class RawTree:
-    """A tree as a library holds it, node 0 the root.
+    """A tree as a library holds it, node 0 the root."""
 
-    Attributes
-    ----------
-    feature : ndarray of int
-        The column that a node asks for, -1 in a leaf.
-    threshold : ndarray of float
-        A number goes to the left where it is at most this, compared as the library does.
-    left, right : ndarray of int
-        Children, -1 in a leaf.
-    missing_left : ndarray of bool
-        Whether a missing value goes to the left.
-    value : ndarray of float
-        What a leaf adds to the forecast.
-    sets : mapping from node to frozenset of int
-        For nodes that split a category: the codes that go to the left.
-    unknown_left : ndarray of bool, optional
-        For such nodes: whether a category that the library does not know goes to the left; `missing_left` by default.
-    """
-
+    #: The column that a node asks for, -1 in a leaf.
     feature: Ints
+    #: A number goes to the left where it is at most this, compared as the library does.
     threshold: Floats
+    #: Children, -1 in a leaf.
     left: Ints
     right: Ints
+    #: Whether a missing value goes to the left.
     missing_left: Bools
+    #: What a leaf adds to the forecast.
     value: Floats
+    #: For nodes that split a category: the codes that go to the left.
     sets: Mapping[int, frozenset[int]] = field(default_factory=dict)
+    #: For such nodes: whether a category that the library does not know goes to the left; `missing_left` by default.
     unknown_left: Bools | None = None
 
     @property
@@ -145,22 +133,6 @@ class ArrayTree:
             at[rows] = np.where(left, self.children_left[node], self.children_right[node])
             rows = rows[self.feature[at[rows]] >= 0]
         return at
-
-    def decision_path(self, X: NDArray[Any]) -> sparse.csr_matrix:
-        """Return nodes on the way of every row."""
-        seen = self._seen(X)
-        indices: list[int] = []
-        ends = [0]
-        for row in seen:
-            node = 0
-            while node >= 0:
-                indices.append(node)
-                if self.feature[node] < 0:
-                    break
-                left = row[self.feature[node]] <= self.threshold[node]
-                node = int(self.children_left[node] if left else self.children_right[node])
-            ends.append(len(indices))
-        return sparse.csr_matrix((np.ones(len(indices)), indices, ends), shape=(len(seen), self.node_count))
 
     def _seen(self, X: NDArray[Any]) -> Floats:
         seen = np.asarray(X, dtype=np.float32) if self.single else np.asarray(X)

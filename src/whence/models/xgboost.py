@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from whence.errors import InputError, NotFittedError
-from whence.models.base import FittedTrees, Forecast, Link
+from whence.errors import InputError
+from whence.models.base import FittedTrees, Forecast, Link, unfitted
 from whence.models.tree_arrays import RawTree
 from whence.util.aliases import Floats
 
@@ -68,7 +68,7 @@ class XGBoostTrees(FittedTrees):
         try:
             booster = fitted.get_booster()
         except ValueError:  # its NotFittedError is one
-            raise NotFittedError(f"'fitted' must be fitted. Got an unfitted {type(fitted).__name__} instead.") from None
+            raise unfitted(fitted) from None
         return cls(fitted, booster)
 
     def _matrix(self, X: Floats) -> Any:
@@ -89,7 +89,7 @@ class XGBoostTrees(FittedTrees):
         return list(getattr(self.model, "classes_", range(outputs)))
 
     def forecast(self, label: Any = None) -> Forecast:
-        k = 0 if label is None else self.labels().index(label)
+        k = self._place(label)
         link = LINKS.get(self._objective, "identity")
         own = [t for t, output in enumerate(self._output) if output == k]
         base = float(self._base[k] if self._base.size > 1 else self._base[0])
@@ -97,14 +97,14 @@ class XGBoostTrees(FittedTrees):
             base = float(np.log(base / (1.0 - base)))
         elif link == "log":
             base = float(np.log(base))
-        return Forecast(own, [self.trees[t].value for t in own], base, "identity" if label is not None else link)
+        return self._sum(own, label, base, link)
 
     def predicted(self, X: Floats, label: Any = None) -> Floats:
         raw = label is not None
         found = np.asarray(
             self._booster.predict(self._matrix(X), output_margin=raw, iteration_range=self._rounds), dtype=np.float64
         )
-        return found[:, self.labels().index(label)] if raw else found
+        return found[:, self._place(label)] if raw else found
 
 
 def _stopped_early(model: Any) -> bool:

@@ -40,25 +40,17 @@ MOST_BARS = 24
 
 @dataclass(frozen=True)
 class Stock:
-    """Quantities that are chosen one by one, each at convex cost: what a newsvendor decides.
+    """Quantities that are chosen one by one, each at convex cost: what a newsvendor decides."""
 
-    Attributes
-    ----------
-    demand : ndarray of shape (n, products)
-        Past demands.
-    holding, backorder : ndarray of shape (products,)
-        Cost of a unit left over, and of a unit short.
-    lower, upper : ndarray of shape (products,)
-        Between what every quantity must lie.
-    budget : float
-        What all of them together must not exceed; infinite where there is none.
-    """
-
+    #: Past demands, of shape (n, products).
     demand: Floats
+    #: Cost of a unit left over, and of a unit short, of shape (products,).
     holding: Floats
     backorder: Floats
+    #: Between what every quantity must lie, of shape (products,).
     lower: Floats
     upper: Floats
+    #: What all of them together must not exceed; infinite where there is none.
     budget: float = np.inf
 
     def costing(self, factor: float) -> Stock:
@@ -82,22 +74,15 @@ class Stock:
 
 @dataclass(frozen=True)
 class Routes:
-    """All routes of an acyclic network.
+    """All routes of an acyclic network."""
 
-    Attributes
-    ----------
-    arcs : ndarray of int32 of shape (arcs, 3)
-        Tail, edge and head of every arc, from the target backwards.
-    nodes, source, target : int
-        How many nodes there are, and which are the ends.
-    costs : ndarray of shape (n, edges)
-        What every edge costs in every past observation.
-    """
-
+    #: Tail, edge and head of every arc, from the target backwards, of shape (arcs, 3).
     arcs: NDArray[np.int32]
+    #: How many nodes there are, and which are the ends.
     nodes: int
     source: int
     target: int
+    #: What every edge costs in every past observation, of shape (n, edges).
     costs: Floats
 
     def costing(self, factor: float) -> Routes:

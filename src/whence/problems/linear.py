@@ -133,11 +133,9 @@ class LinearProblem(BaseEstimator, DecisionProblem, Quantities):  # type: ignore
 
     @property
     def continuous(self) -> bool:
-        """Return whether some variable need not be whole."""
         return not bool(read_integrality(self.integrality).all())
 
     def outcome_columns(self) -> int | None:
-        """Return how many columns outcomes have: one per variable, or what the cost map takes."""
         matrix, _ = read_cost_map(self.cost_map)
         return self._variables() if matrix is None else int(matrix.shape[1])
 
@@ -160,7 +158,6 @@ class LinearProblem(BaseEstimator, DecisionProblem, Quantities):  # type: ignore
         return np.asarray(matrix.T @ z, dtype=np.float64), float(np.sum(shift * z))
 
     def solve(self, Y: Floats, weights: Floats, risk: Risk) -> Floats:
-        """Return values of the variables that minimise `risk` when row i of `Y` has weight ``weights[i]``."""
         tail = known_tail(risk, "LinearProblem")
         y, w = check_samples(Y, weights, None, "LinearProblem")
         speaking = np.flatnonzero(w)
@@ -176,7 +173,6 @@ class LinearProblem(BaseEstimator, DecisionProblem, Quantities):  # type: ignore
         return minimise(program, "LinearProblem")[: space.variables]
 
     def priced(self, Y: Floats, weights: Floats, outcomes: Sequence[str], common: bool) -> PricedLines:
-        """Return the program as a function of its costs and right-hand sides."""
         from whence.problems.priced_problems import PricedLines
 
         return PricedLines(self, Y, weights, outcomes)
@@ -205,16 +201,7 @@ class LinearProblem(BaseEstimator, DecisionProblem, Quantities):  # type: ignore
         space = self._constraints(self._variables() or np.atleast_2d(rows[0][0]).shape[1])
         assert space is not None
         more = with_bounds(space, space.lower, space.upper, rows)
-        return LinearProblem(
-            more["A_ub"],
-            more["b_ub"],
-            self.A_eq,
-            self.b_eq,
-            self.bounds,
-            self.integrality,
-            self.cost_map,
-            self.cost_unit,
-        )
+        return self._with(A_ub=more["A_ub"], b_ub=more["b_ub"])
 
     def solve_between(self, Y: Floats, weights: Floats, risk: Risk, lower: Floats, upper: Floats) -> Floats:
         """Return values of the variables between `lower` and `upper` that minimise `risk`."""
@@ -223,14 +210,14 @@ class LinearProblem(BaseEstimator, DecisionProblem, Quantities):  # type: ignore
         more = with_bounds(space, lower, upper)
         if (more["lower"] > more["upper"]).any():
             raise InputError("No plan keeps the limits on its variables.", parameter="instead")
-        bounds = Bounds(more["lower"], more["upper"])
-        inner = LinearProblem(
-            self.A_ub, self.b_ub, self.A_eq, self.b_eq, bounds, self.integrality, self.cost_map, self.cost_unit
-        )
-        return inner.solve(Y, weights, risk)
+        return self._with(bounds=Bounds(more["lower"], more["upper"])).solve(Y, weights, risk)
+
+    def _with(self, **more: Any) -> LinearProblem:
+        """Return the program with other parameters."""
+        names = LinearProblem._get_param_names()
+        return LinearProblem(**{name: more.get(name, getattr(self, name)) for name in names})
 
     def check(self, decision: Any) -> str | None:
-        """None where the values are feasible, otherwise one sentence that says what they violate and by how much."""
         z = plan_numbers(decision, self._variables(), "values, one per variable", "Variable {}".format)
         if isinstance(z, str):
             return z
@@ -246,7 +233,6 @@ class LinearProblem(BaseEstimator, DecisionProblem, Quantities):  # type: ignore
         return None
 
     def quantity_limits(self, Y: Floats) -> QuantityLimits:
-        """Return the bounds of the variables, and which of them are whole numbers."""
         space = self._constraints(None)
         if space is None:
             return QuantityLimits()

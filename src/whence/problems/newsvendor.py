@@ -71,6 +71,7 @@ def _search(y: Floats, w: Floats, terms: Terms, tail: float, plan: Floats) -> Fl
 
 def _costs(plan: Floats, y: Floats, terms: Terms) -> Floats:
     over = plan - y
+    # The larger of the two lines is the cost, because both rates are non-negative.
     cost: Floats = np.maximum(terms[0] * over, -terms[1] * over).sum(axis=1)
     return cost
 
@@ -268,26 +269,22 @@ class Newsvendor(BaseEstimator, DecisionProblem, Quantities):  # type: ignore[mi
         self.names = names
         self.cost_unit = cost_unit
         cost_unit_of(self)
-        self._validated(None)
+        self.rates(None)
 
     def costs(self, decision: Any, Y: Floats) -> Floats:
-        """Return the cost of the quantities `decision` under every row of `Y`, as a 1-D array."""
         y = check_outcomes(Y, None, "Newsvendor")
-        holding, backorder, _ = self._validated(y.shape[1])
+        holding, backorder, _ = self.rates(y.shape[1])
         z = np.asarray(decision, dtype=np.float64)
         if z.shape != (y.shape[1],):
             wanted = f"hold one quantity per product ({y.shape[1]})"
             raise argument_error("Newsvendor", "decision", wanted, f"shape {z.shape}")
-        over = z - y
-        # The larger of the two lines is the cost, because both rates are non-negative.
-        total: Floats = np.maximum(holding * over, -backorder * over).sum(axis=1)
-        return total
+        return _costs(z, y, (holding, backorder, np.inf))
 
     def solve(self, Y: Floats, weights: Floats, risk: Risk) -> Floats:
         """Return quantities that minimise `risk` of the cost when row i of `Y` has weight ``weights[i]``."""
         tail = known_tail(risk, "Newsvendor")
         y, w = check_samples(Y, weights, None, "Newsvendor")
-        holding, backorder, budget = self._validated(y.shape[1])
+        holding, backorder, budget = self.rates(y.shape[1])
         speaking = np.flatnonzero(w)
         y, w = y[speaking], w[speaking]
         plan = _least_expectation(y, w, holding, backorder, budget)
@@ -295,21 +292,17 @@ class Newsvendor(BaseEstimator, DecisionProblem, Quantities):  # type: ignore[mi
             plan = least_cvar(y, w / w.sum(), (holding, backorder, budget), tail, plan)
         return _on_demands(plan, y, budget)
 
-    def rates(self, columns: int) -> tuple[Floats, Floats, float]:
-        """Holding and backorder cost of each of this many products, and the budget, infinite where there is none."""
-        return self._validated(columns)
-
     def structure(self, Y: Floats) -> Stock | None:
         """Return the quantities, each of them chosen by itself but for the budget; None where costs are others."""
         if type(self).costs is not Newsvendor.costs:
             return None
-        holding, backorder, budget = self._validated(Y.shape[1])
+        holding, backorder, budget = self.rates(Y.shape[1])
         return Stock(Y, holding, backorder, np.zeros(Y.shape[1]), np.full(Y.shape[1], np.inf), budget)
 
     def least_costs(self, Y: Floats, risk: Risk) -> StockCosts | None:
         """Return the costs of quantiles under expected cost; with a budget, a close bound on them."""
         y = check_outcomes(Y, None, "Newsvendor")
-        holding, backorder, budget = self._validated(y.shape[1])
+        holding, backorder, budget = self.rates(y.shape[1])
         if known_tail(risk, "Newsvendor") is not None:
             return None
         demands, multipliers = np.ascontiguousarray(np.maximum(y, 0.0)), [0.0]
@@ -323,7 +316,6 @@ class Newsvendor(BaseEstimator, DecisionProblem, Quantities):  # type: ignore[mi
         return StockCosts(demands, holding.copy(), backorder.copy(), known, budget if known.size > 1 else 0.0)
 
     def priced(self, Y: Floats, weights: Floats, outcomes: Sequence[str], common: bool) -> PricedNewsvendor:
-        """Return the newsvendor as a function of holding and backorder costs and of the budget."""
         from whence.problems.priced_problems import PricedNewsvendor
 
         return PricedNewsvendor(self, Y, weights, outcomes, common)
@@ -336,7 +328,7 @@ class Newsvendor(BaseEstimator, DecisionProblem, Quantities):  # type: ignore[mi
         """Return quantities between `lower` and `upper` that minimise `risk` of the cost."""
         tail = known_tail(risk, "Newsvendor")
         y, w = check_samples(Y, weights, None, "Newsvendor")
-        holding, backorder, budget = self._validated(y.shape[1])
+        holding, backorder, budget = self.rates(y.shape[1])
         speaking = np.flatnonzero(w)
         y, w = y[speaking], w[speaking]
         low = np.maximum(lower, 0.0)
@@ -351,19 +343,16 @@ class Newsvendor(BaseEstimator, DecisionProblem, Quantities):  # type: ignore[mi
 
     @property
     def continuous(self) -> bool:
-        """Return that plans may hold any quantity."""
         return True
 
     def outcome_columns(self) -> int | None:
-        """Return how many columns outcomes have: one per product; None where the parameters do not tell."""
         for given in (self.holding, self.backorder):
             if np.ndim(given) == 1:
                 return len(np.asarray(given))
         return None if self.names is None else len(self.names)
 
     def check(self, decision: Any) -> str | None:
-        """Return None where the quantities are feasible, otherwise one sentence that says why they are not."""
-        products, (_, _, budget) = self.outcome_columns(), self._validated(None)
+        products, (_, _, budget) = self.outcome_columns(), self.rates(None)
         z = plan_numbers(
             decision, products, "quantities, one per product", lambda j: f"The quantity of {self._label(j)}"
         )
@@ -390,17 +379,15 @@ class Newsvendor(BaseEstimator, DecisionProblem, Quantities):  # type: ignore[mi
         return None if products is None else [self._label(j) for j in range(products)]
 
     def describe(self, decision: Any, outcomes: Sequence[str] = ()) -> str:
-        """Return the quantities that are not zero, as short readable text."""
         return super().describe(decision, outcomes or [self._label(j) for j in range(np.size(decision))])
 
     def quantity_limits(self, Y: Floats) -> QuantityLimits:
-        """Return quantities of at least 0 within the budget; axes reach up to the largest demands."""
         return QuantityLimits(lower=0.0, budget=self.budget, reach=Y.max(axis=0))
 
     def _label(self, product: int) -> str:
         return f"product {product + 1}" if self.names is None else str(self.names[product])
 
-    def _validated(self, columns: int | None) -> tuple[Floats, Floats, float]:
+    def rates(self, columns: int | None) -> tuple[Floats, Floats, float]:
         """Return both rates, one per column where `columns` is known, and the budget (infinite where there is none)."""
         holding = _rates("holding", self.holding)
         backorder = _rates("backorder", self.backorder)

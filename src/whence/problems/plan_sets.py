@@ -62,57 +62,44 @@ class PlanSet(DecisionProblem):
         """None where a feasible plan of the problem belongs to the set, otherwise one sentence that says why not."""
 
     def plans(self, limit: int) -> Sequence[Any] | None:
-        """Return every plan of the set, where there are at most `limit` and they can be listed; otherwise None."""
         return None
 
     # ---- as a problem: what the problem itself says, for fewer plans -------------------------------------------
 
     def check(self, decision: Any) -> str | None:
-        """Return None where `decision` is a plan of the set, otherwise one sentence that says why it is not."""
         return self.problem.check(decision) or self.refusal(decision)
 
     def costs(self, decision: Any, Y: Floats) -> Floats:
-        """Return the cost of `decision` under every row of `Y`."""
         return self.problem.costs(decision, Y)
 
     def outcome_columns(self) -> int | None:
-        """Return how many columns the outcomes must have."""
         return self.problem.outcome_columns()
 
     def vector(self, decision: Any) -> Floats:
-        """Return `decision` as a flat array of numbers."""
         return self.problem.vector(decision)
 
     def parts(self, outcomes: Sequence[str] = ()) -> list[str] | None:
-        """Return names of the entries of :meth:`vector`."""
         return self.problem.parts(outcomes)
 
     def describe(self, decision: Any, outcomes: Sequence[str] = ()) -> str:
-        """Return `decision` as short readable text."""
         return self.problem.describe(decision, outcomes)
 
     def to_plain(self, plan: Any) -> Any:
-        """Return `plan` as lists, numbers and texts."""
         return self.problem.to_plain(plan)
 
     def shown(self, decision: Any, alternative: Any, outcomes: Sequence[str] = ()) -> ShownPlans:
-        """Return two plans in a form that can be drawn."""
         return self.problem.shown(decision, alternative, outcomes)
 
     def editor(self, Y: Floats, outcomes: Sequence[str], plans: Sequence[Any]) -> PlanEditor:
-        """Return what the page offers to see and change of a plan."""
         return self.problem.editor(Y, outcomes, plans)
 
     def quantity_limits(self, Y: Floats) -> QuantityLimits:
-        """Return what the quantities of a plan may be."""
         return self.problem.quantity_limits(Y)
 
     def plain_from_text(self, text: str, number: Callable[[str], float]) -> Any:
-        """Return a plan as people type it."""
         return self.problem.plain_from_text(text, number)
 
     def plain_from_cells(self, cells: pd.DataFrame, number: Callable[[str], float]) -> Any:
-        """Return a plan as a table holds it."""
         return self.problem.plain_from_cells(cells, number)
 
     def __repr__(self) -> str:
@@ -131,31 +118,24 @@ class AnyPlan(PlanSet):
 
     @property
     def words(self) -> str:
-        """What one plan of the set is called in a sentence."""
         return "another plan"
 
     def as_plain(self) -> str:
-        """Return all plans, in a word."""
         return ANY
 
     def refusal(self, decision: Any) -> str | None:
-        """Return None: every plan belongs to it."""
         return None
 
     def solve(self, Y: Floats, weights: Floats, risk: Risk) -> Any:
-        """Return what the problem itself decides."""
         return self.problem.solve(Y, weights, risk)
 
     def plans(self, limit: int) -> Sequence[Any] | None:
-        """Return every plan of the problem, where it can list them."""
         return self.problem.plans(limit)
 
     def polytope(self) -> Polytope | None:
-        """Return what the problem's plans must satisfy, where it is linear."""
         return self.problem.polytope_of_plans()
 
     def structure(self, Y: Floats) -> Stock | Routes | None:
-        """Return how the problem's plans are made up."""
         return self.problem.structure(Y)
 
 
@@ -183,23 +163,19 @@ class ListedPlans(PlanSet):
 
     @property
     def words(self) -> str:
-        """What one plan of the set is called in a sentence."""
         return self._words or (f"one of {len(self.allowed)} plans" if len(self.allowed) > 1 else "the given plan")
 
     def as_plain(self) -> dict[str, Any]:
-        """Return the plans, one by one, and what they are called."""
         # A plan that is a bare number, such as which of some plans, stays one.
         plans = [to_plain(plan) if _is_number(plan) else self.problem.to_plain(plan) for plan in self.allowed]
         return {"only": plans, "words": self._words}
 
     def refusal(self, decision: Any) -> str | None:
-        """Return whether the plan is one of those listed."""
         if any(_same(self.problem, decision, plan) for plan in self.allowed):
             return None
         return f"The plan is not {self.words}."
 
     def plans(self, limit: int) -> Sequence[Any] | None:
-        """Return every plan of the set."""
         return self.allowed if len(self.allowed) <= limit else None
 
     def solve(self, Y: Floats, weights: Floats, risk: Risk) -> Any:
@@ -232,18 +208,15 @@ class AllowedPlans(PlanSet):
 
     @property
     def words(self) -> str:
-        """What one plan of the set is called in a sentence."""
         return self._words or "an allowed plan"
 
     def refusal(self, decision: Any) -> str | None:
-        """Return whether the rule allows the plan; a text that the rule returns says why not."""
         said = self.allowed(decision)
         if isinstance(said, str):
             return said
         return None if said else f"The plan is not {self.words}."
 
     def solve(self, Y: Floats, weights: Floats, risk: Risk) -> Any:
-        """Return what the restricted `solve` finds."""
         if self._solve is not None:
             return self._solve(Y, weights, risk)
         solve: Callable[..., Any] = self.problem.solve

@@ -15,6 +15,7 @@ from whence.problems.plan_sets import PlanSet
 from whence.risk import Risk
 from whence.util.aliases import Floats
 from whence.util.json import finite, quoted, some
+from whence.util.text import listed
 
 if TYPE_CHECKING:
     from whence.problems.base import DecisionProblem
@@ -110,7 +111,6 @@ class QuantitySet(PlanSet, Quantities):
             self._check_feasible()
 
     def named(self, outcomes: Sequence[str]) -> QuantitySet:
-        """Return the set, its parts found among these names too."""
         return QuantitySet(self.problem, self.limits, self.rows, outcomes)
 
     def with_rows(self, A_ub: Any, b_ub: Any) -> QuantitySet:
@@ -124,11 +124,10 @@ class QuantitySet(PlanSet, Quantities):
 
     @property
     def words(self) -> str:
-        """What one plan of the set is called in a sentence."""
         said = [_said(self._label(limit.part), limit.low, limit.high) for limit in self._merged()]
         if self.rows:
             said.append(f"{len(self.rows)} further condition{'s' * (len(self.rows) > 1)}")
-        return f"a plan with {_listed(said)}"
+        return f"a plan with {listed(said)}"
 
     def as_plain(self) -> dict[str, Any] | None:
         """Return the limits by name; further rows cannot be written."""
@@ -146,7 +145,6 @@ class QuantitySet(PlanSet, Quantities):
         return found
 
     def refusal(self, decision: Any) -> str | None:
-        """Return which limit the plan breaks."""
         vector = self.problem.vector(decision)
         for limit in self._merged():
             value, name = float(vector[self._number(limit.part, vector.size)]), self._label(limit.part)
@@ -170,7 +168,6 @@ class QuantitySet(PlanSet, Quantities):
         return lower, upper
 
     def solve(self, Y: Floats, weights: Floats, risk: Risk) -> Any:
-        """Return the plan of the set that minimises `risk` of the costs."""
         problem: Any = self.problem
         if self.rows:
             problem = problem.with_further_rows(self.rows)
@@ -185,7 +182,6 @@ class QuantitySet(PlanSet, Quantities):
         return replace(found, lower=np.maximum(found.lower, least), upper=np.minimum(found.upper, most))
 
     def polytope(self) -> Polytope | None:
-        """Return what the plans must satisfy, where the problem is linear."""
         space = self.problem.polytope()
         if space is None:
             return None
@@ -292,7 +288,3 @@ def _number(name: str, value: Any) -> float:
             f"The quantity of {name!r} must be a finite number. Got {value!r} instead.", parameter=name
         )
     return number
-
-
-def _listed(said: Sequence[str]) -> str:
-    return " and ".join(filter(None, [", ".join(said[:-1]), *said[-1:]]))

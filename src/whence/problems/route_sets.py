@@ -14,17 +14,18 @@ from scipy import sparse
 from whence.errors import InputError, SolverError
 from whence.problems.base import Routes
 from whence.problems.plan_sets import PlanSet
-from whence.problems.routes import NodeNames
+from whence.problems.routes import NodeNames, stops
 from whence.risk import Risk, known_tail
 from whence.util.aliases import Floats
 from whence.util.json import quoted, some, to_plain
 from whence.util.linear_program import check_time
+from whence.util.text import listed
 
 if TYPE_CHECKING:
     from whence.problems.linear import Polytope
     from whence.problems.shortest_path import ShortestPath
 
-__all__ = ["RouteSet", "restricted"]
+__all__ = ["Network", "RouteSet"]
 
 How = Literal["through", "using", "avoiding"]
 #: Places that a route may be asked to visit: every one doubles the network.
@@ -45,7 +46,7 @@ class Asked:
     edges: frozenset[int]
 
 
-def restricted(routes: ShortestPath | RouteSet, how: How, items: Sequence[Any]) -> RouteSet:
+def restricted(routes: Any, how: How, items: Sequence[Any]) -> RouteSet:
     """The routes of a problem, or of a set, that also go through, use or avoid these nodes, edges and streets."""
     problem = routes.problem if isinstance(routes, RouteSet) else routes
     before = routes.asked if isinstance(routes, RouteSet) else ()
@@ -55,7 +56,30 @@ def restricted(routes: ShortestPath | RouteSet, how: How, items: Sequence[Any]) 
     return RouteSet(problem, (*before, *(one for one in found if one is not None)))
 
 
-class RouteSet(PlanSet):
+class Network:
+    """A problem whose plans are routes, or a set of them, of which some can be asked for."""
+
+    def through(self, *places: Any) -> RouteSet:
+        """The routes through these nodes or streets (the edges whose attribute ``name`` it is), as a set of plans.
+
+        Examples
+        --------
+        >>> import whence as wh
+        >>> wh.ShortestPath.grid(3).through((0, 1), (1, 2)).words
+        'a route through (0, 1) and (1, 2)'
+        """
+        return restricted(self, "through", places)
+
+    def using(self, *places: Any) -> RouteSet:
+        """Return the routes that use these edges, or some edge of each of these streets, as a set of plans."""
+        return restricted(self, "using", places)
+
+    def avoiding(self, *places: Any) -> RouteSet:
+        """Return the routes that avoid these nodes, edges and streets, as a set of plans."""
+        return restricted(self, "avoiding", places)
+
+
+class RouteSet(PlanSet, Network):
     """Routes that go through, use or avoid what was asked for.
 
     Examples
@@ -80,32 +104,17 @@ class RouteSet(PlanSet):
         self.asked = tuple(asked)
         self._layered()
 
-    def through(self, *places: Any) -> RouteSet:
-        """Return those that also go through these nodes or streets."""
-        return restricted(self, "through", places)
-
-    def using(self, *places: Any) -> RouteSet:
-        """Return those that also use these edges or streets."""
-        return restricted(self, "using", places)
-
-    def avoiding(self, *places: Any) -> RouteSet:
-        """Return those that also avoid these nodes, edges or streets."""
-        return restricted(self, "avoiding", places)
-
     @property
     def words(self) -> str:
-        """What one route of the set is called in a sentence."""
         return f"a route {self._manner()}" if self.asked else "a route"
 
     def as_plain(self) -> dict[str, Any]:
-        """Return what was asked for, by how."""
         found: dict[str, list[Any]] = {}
         for one in self.asked:
             found.setdefault(one.how, []).append(to_plain(one.item))
         return found
 
     def refusal(self, decision: Any) -> str | None:
-        """Return what the route misses, or what it should avoid."""
         taken = set(np.flatnonzero(self.problem.vector(decision)).tolist())
         for one in self.asked:
             if one.how == "avoiding" and taken & one.edges:
@@ -132,10 +141,12 @@ class RouteSet(PlanSet):
             raise SolverError(
                 f"The cheapest of {self.words} cannot be found on a graph with cycles and negative costs."
             )
-        return self._simple(mean)
+        found = next(self._routes_of(mean, self._visits()[1]), None)
+        if found is None:
+            raise SolverError(f"The cheapest of {self.words} was not among the {TRIED_ROUTES} cheapest routes.")
+        return found
 
     def plans(self, limit: int) -> list[list[Any]] | None:
-        """Return every route of the set, where there are at most `limit`."""
         inner, _ = self._layered()
         network = inner._network()
         if network.acyclic:
@@ -168,7 +179,7 @@ class RouteSet(PlanSet):
         by_how: dict[str, list[str]] = {}
         for one in self.asked:
             by_how.setdefault(one.how, []).append(one.label)
-        return ", ".join(f"{how} {_listed(labels)}" for how, labels in by_how.items())
+        return ", ".join(f"{how} {listed(labels)}" for how, labels in by_how.items())
 
     def _layered(self) -> tuple[ShortestPath, Any]:
         """The network with a layer for every part of what has been visited, and which edge each of its edges is."""
@@ -255,15 +266,6 @@ class RouteSet(PlanSet):
         visits = [one.edges for one in self.asked if one.how != "avoiding"]
         return visits, frozenset[int]().union(*(one.edges for one in self.asked if one.how == "avoiding"))
 
-    def _simple(self, mean: Floats) -> list[Any]:
-        found = next(self._simple_routes(mean), None)
-        if found is None:
-            raise SolverError(f"The cheapest of {self.words} was not among the {TRIED_ROUTES} cheapest routes.")
-        return found
-
-    def _simple_routes(self, mean: Floats | None) -> Iterator[list[Any]]:
-        return self._routes_of(mean, self._visits()[1])
-
     def _routes_of(self, mean: Floats | None, closed: frozenset[int]) -> Iterator[list[Any]]:
         """Simple routes of the set, the cheapest first, or those of the fewest edges where nothing is said of costs."""
         network = self.problem._network()
@@ -335,10 +337,7 @@ def _resolved(problem: ShortestPath, how: How, item: Any) -> Asked | None:
 
 
 def _node(problem: ShortestPath, item: Any) -> tuple[Any, str, list[int]] | None:
-    try:
-        found = NodeNames(problem.graph.nodes).find(to_plain(item) if isinstance(item, tuple) else item)
-    except InputError:
-        raise
+    found = NodeNames(problem.graph.nodes).find(to_plain(item) if isinstance(item, tuple) else item)
     if found is None:
         return None
     node = found[0]
@@ -348,8 +347,6 @@ def _node(problem: ShortestPath, item: Any) -> tuple[Any, str, list[int]] | None
 
 
 def _edge(problem: ShortestPath, item: Any) -> tuple[Any, str, list[int]] | None:
-    from whence.problems.routes import stops
-
     ends = stops(item) if isinstance(item, str) else item
     if not isinstance(ends, list | tuple) or len(ends) != 2:
         return None
@@ -366,19 +363,9 @@ def _street(problem: ShortestPath, item: Any) -> tuple[Any, str, list[int]] | No
     if not isinstance(item, str):
         return None
     wanted = item.strip().casefold()
-    number = problem._network().edge_number
-    edges = [
-        number[u, v] for u, v, data in problem.graph.edges(data=True) if str(data.get("name", "")).casefold() == wanted
-    ]
-    if not wanted or not edges:
+    named = ((u, v, str(data.get("name", ""))) for u, v, data in problem.graph.edges(data=True))
+    found = [(u, v, name) for u, v, name in named if name.casefold() == wanted]
+    if not wanted or not found:
         return None
-    name = next(
-        str(data["name"])
-        for *_, data in problem.graph.edges(data=True)
-        if str(data.get("name", "")).casefold() == wanted
-    )
-    return name, name, edges
-
-
-def _listed(labels: Sequence[str]) -> str:
-    return " and ".join(filter(None, [", ".join(labels[:-1]), *labels[-1:]]))
+    name, number = found[0][2], problem._network().edge_number
+    return name, name, [number[u, v] for u, v, _ in found]

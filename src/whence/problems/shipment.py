@@ -13,7 +13,6 @@ from sklearn.base import BaseEstimator
 
 from whence._core import best_recourse, cutting_planes
 from whence.errors import InputError, argument_error, parameter_error
-from whence.problems import shipment as program
 from whence.problems.base import DecisionProblem, check_outcomes, check_samples, cost_unit_of, plan_numbers
 from whence.problems.plan_text import QuantityLimits
 from whence.problems.quantity_sets import Quantities
@@ -95,14 +94,18 @@ class Shipment(BaseEstimator, DecisionProblem, Quantities):  # type: ignore[misc
     def solve(self, Y: Floats, weights: Floats, risk: Risk) -> Floats:
         """Production beforehand that minimises `risk` of the costs when row i of `Y` has weight ``weights[i]``."""
         ship, production, spot = self._rates()
-        y, w = check_samples(Y, weights, ship.shape[1], "Shipment.solve")
-        tail = known_tail(risk, "Shipment.solve") or 1.0
-        support = np.flatnonzero(w)
-        y, w = np.ascontiguousarray(y[support]), w[support] / w[support].sum()
+        y, w, tail = self._sampled(Y, weights, risk)
         plan = _cut_to_plan(ship, spot, production, y, w, tail) if ship.shape[0] <= MOST_WAREHOUSES else None
         if plan is None:
-            plan = np.maximum(program.first_stage(ship, spot, production, y, w, tail), 0.0)
+            plan = np.maximum(first_stage(ship, spot, production, y, w, tail), 0.0)
         return plan
+
+    def _sampled(self, Y: Floats, weights: Floats, risk: Risk) -> tuple[Floats, Floats, float]:
+        """Return the demands that count, their weights, and the share of them that the risk looks at."""
+        y, w = check_samples(Y, weights, self.outcome_columns(), "Shipment.solve")
+        tail = known_tail(risk, "Shipment.solve") or 1.0
+        support = np.flatnonzero(w)
+        return np.ascontiguousarray(y[support]), w[support] / w[support].sum(), tail
 
     def quantities(self, columns: int) -> int:
         """Return how many quantities a plan holds: one per warehouse."""
@@ -115,29 +118,23 @@ class Shipment(BaseEstimator, DecisionProblem, Quantities):  # type: ignore[misc
         if (free >= low).all() and (free <= upper).all():
             return free
         ship, production, spot = self._rates()
-        y, w = check_samples(Y, weights, ship.shape[1], "Shipment.solve")
-        tail = known_tail(risk, "Shipment.solve") or 1.0
-        support = np.flatnonzero(w)
-        y, w = y[support], w[support] / w[support].sum()
+        y, w, tail = self._sampled(Y, weights, risk)
         money = max(spot, production, float(ship.max())) or 1.0
         units = float(np.maximum(y, 0.0).max()) or 1.0
         rates = ship / money, spot / money, production / money
-        plan = program.first_stage(*rates, y / units, w, tail, (low / units, upper / units)) * units
+        plan = first_stage(*rates, y / units, w, tail, (low / units, upper / units)) * units
         return np.clip(plan, low, upper)
 
     def priced(self, Y: Floats, weights: Floats, outcomes: Sequence[str], common: bool) -> PricedShipment:
-        """Return the shipment as a function of production, spot and shipping costs."""
         from whence.problems.priced_problems import PricedShipment
 
         return PricedShipment(self, Y, weights, outcomes)
 
     @property
     def continuous(self) -> bool:
-        """Return that plans may hold any quantity."""
         return True
 
     def outcome_columns(self) -> int:
-        """Return how many columns outcomes have: one per location."""
         return int(self._shipping().shape[1])
 
     def costs(self, decision: Any, Y: Floats) -> Floats:
@@ -149,14 +146,13 @@ class Shipment(BaseEstimator, DecisionProblem, Quantities):  # type: ignore[misc
             raise argument_error("Shipment.costs", "Y", "be finite", "NaN or infinity")
         recourse = np.empty(y.shape[0])
         if ship.shape[0] > MOST_WAREHOUSES:
-            recourse[:] = program.recourse_costs(ship, spot, z, y)
+            recourse[:] = recourse_costs(ship, spot, z, y)
         else:
             best_recourse(ship, spot, z, y, recourse)
         recourse += production * float(z.sum())
         return recourse
 
     def check(self, decision: Any) -> str | None:
-        """Return None where `decision` is a plan, otherwise one sentence that says why it is not."""
         names = [f"The production at {name}" for name in self.parts()]
         z = plan_numbers(decision, len(names), "quantities, one per warehouse", names.__getitem__)
         if isinstance(z, str):
@@ -167,18 +163,15 @@ class Shipment(BaseEstimator, DecisionProblem, Quantities):  # type: ignore[misc
         return None
 
     def vector(self, decision: Any) -> Floats:
-        """Return `decision` as an array of quantities, one per warehouse."""
         sentence = self.check(decision)
         if sentence is not None:
             raise InputError(f"The 'decision' argument of Shipment must be a shipment plan. {sentence}")
         return np.maximum(np.asarray(decision, dtype=np.float64), 0.0)
 
     def parts(self, outcomes: Sequence[str] = ()) -> list[str]:
-        """Return names of the warehouses."""
         return [f"warehouse {i + 1}" for i in range(self._shipping().shape[0])]
 
     def quantity_limits(self, Y: Floats) -> QuantityLimits:
-        """Return quantities of at least 0."""
         return QuantityLimits(lower=0.0)
 
     def _rates(self) -> tuple[Floats, float, float]:

@@ -18,7 +18,7 @@ from whence.errors import InputError
 from whence.problems.base import DecisionProblem, Routes, check_outcomes, check_samples, cost_unit_of
 from whence.problems.linear import Polytope
 from whence.problems.plan_text import PlanEditor, ShownPlans, check_feasible, network_editor, route_map
-from whence.problems.route_sets import RouteSet, restricted
+from whence.problems.route_sets import Network, RouteSet
 from whence.problems.routes import RouteNetwork, read_route, route_from_plain, stops
 from whence.risk import Risk, known_tail, tail_flow
 from whence.util.aliases import Floats
@@ -156,7 +156,7 @@ def _tail(costs: Floats, w: Floats, tail: float) -> tuple[float, Floats]:
 LISTED_ROUTES = 20_000
 
 
-class ShortestPath(BaseEstimator, DecisionProblem):  # type: ignore[misc]
+class ShortestPath(BaseEstimator, DecisionProblem, Network):  # type: ignore[misc]
     """Cheapest route from one node to another, in expectation or in the tail.
 
     A plan is a list of nodes. A list of edges ``[(u, v), ...]`` or a 0/1 array with one entry per edge is accepted
@@ -246,11 +246,9 @@ class ShortestPath(BaseEstimator, DecisionProblem):  # type: ignore[misc]
         return RouteCosts(costs, tails, edges, heads, len(network.nodes), network.source, network.target)
 
     def outcome_columns(self) -> int:
-        """Return how many columns outcomes have: one per edge."""
         return len(self._network().edges)
 
     def costs(self, decision: Any, Y: Floats) -> Floats:
-        """Return the sum of the edge costs of the route under every row of `Y`."""
         total: Floats = self.cost_rows(Y)[:, self._route(decision)].sum(axis=1)
         return total
 
@@ -263,7 +261,6 @@ class ShortestPath(BaseEstimator, DecisionProblem):  # type: ignore[misc]
         return check_outcomes(Y, self.outcome_columns(), "ShortestPath")
 
     def priced(self, Y: Floats, weights: Floats, outcomes: Sequence[str], common: bool) -> PricedRoutes:
-        """Return the network as a function of what its edges, or its named streets, cost."""
         from whence.problems.priced_problems import PricedRoutes
 
         return PricedRoutes(self, Y, weights, outcomes, common)
@@ -300,8 +297,6 @@ class ShortestPath(BaseEstimator, DecisionProblem):  # type: ignore[misc]
 
     def polytope_of_plans(self) -> Polytope:
         """Return the flows in which every edge is taken or not."""
-        from whence.problems.route_sets import RouteSet
-
         return RouteSet(self).polytope()
 
     def structure(self, Y: Floats) -> Routes | None:
@@ -312,26 +307,7 @@ class ShortestPath(BaseEstimator, DecisionProblem):  # type: ignore[misc]
         arcs = np.array(network.backwards, dtype=np.int32)
         return Routes(arcs, len(network.nodes), network.source, network.target, Y)
 
-    def through(self, *places: Any) -> RouteSet:
-        """The routes through these nodes or streets (the edges whose attribute ``name`` it is), as a set of plans.
-
-        Examples
-        --------
-        >>> ShortestPath.grid(3).through((0, 1), (1, 2)).words
-        'a route through (0, 1) and (1, 2)'
-        """
-        return restricted(self, "through", places)
-
-    def using(self, *places: Any) -> RouteSet:
-        """Return the routes that use these edges, or some edge of each of these streets, as a set of plans."""
-        return restricted(self, "using", places)
-
-    def avoiding(self, *places: Any) -> RouteSet:
-        """Return the routes that avoid these nodes, edges and streets, as a set of plans."""
-        return restricted(self, "avoiding", places)
-
     def plans(self, limit: int) -> list[list[Any]] | None:
-        """Return every route, where there are at most `limit`."""
         return RouteSet(self).plans(limit)
 
     def check(self, decision: Any) -> str | None:
@@ -350,7 +326,6 @@ class ShortestPath(BaseEstimator, DecisionProblem):  # type: ignore[misc]
         return [f"{u} -> {v}" for u, v in self._network().edges]
 
     def describe(self, decision: Any, outcomes: Sequence[str] = ()) -> str:
-        """Return the nodes of the route, joined by arrows."""
         return " → ".join(map(str, self.nodes(decision)))
 
     def to_plain(self, plan: Any) -> Any:
@@ -394,7 +369,6 @@ class ShortestPath(BaseEstimator, DecisionProblem):  # type: ignore[misc]
         return ShownPlans("route", first, second, map=route_map(self.graph, first, second))
 
     def editor(self, Y: Floats, outcomes: Sequence[str], plans: Sequence[Any]) -> PlanEditor:
-        """Return the network in which a route can be changed."""
         return network_editor(self.graph, self.source, self.target)
 
     def nodes(self, plan: Any) -> list[Any]:

@@ -80,44 +80,29 @@ class InputMap:
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What weights can do, for others to know before they ask.
+    """What weights can do, for others to know before they ask."""
 
-    Attributes
-    ----------
-    made_of_trees : bool
-        Whether the weights are made of trees.
-    forecasts : bool
-        Whether a context moves the outcomes themselves, by a forecast, and not their weights (see `Weights.outcomes`).
-    can_refit : bool
-        Whether the estimator can be fitted again, on these data or others.
-    takes_sample_weight : bool
-        Whether `fit` takes a ``sample_weight``: what each past observation counts for.
-    sees_units : bool
-        Whether the estimator sees the user's own columns in their units; otherwise it sees coordinates.
-    sees_levels : bool
-        Whether such an estimator knows categories: it is then shown a 0/1 column per level for each of them.
-    knows_missing : bool
-        Whether numbers of a context may be missing (NaN).
-    follows_circles : bool
-        Whether numbers may go round: trees see the number itself, others must measure the short way.
-    needs_separation : bool
-        Whether weights are ambiguous where neighbours lie equally far: contexts then keep a ``separation``.
-    knows_spread : bool
-        Whether `Weights.per_tree` tells by how much a mean cost, or the mean of a worst tail, may be off.
-    proof_gap : float
-        By which share of its distance an explanation may be farther than the nearest one; 0 where none may.
-    """
-
+    #: Whether the weights are made of trees.
     made_of_trees: bool = False
+    #: Whether a context moves the outcomes themselves, by a forecast, and not their weights (see `Weights.outcomes`).
     forecasts: bool = False
+    #: Whether the estimator can be fitted again, on these data or others.
     can_refit: bool = True
+    #: Whether `fit` takes a ``sample_weight``: what each past observation counts for.
     takes_sample_weight: bool = False
+    #: Whether the estimator sees the user's own columns in their units; otherwise it sees coordinates.
     sees_units: bool = False
+    #: Whether such an estimator knows categories: it is then shown a 0/1 column per level for each of them.
     sees_levels: bool = False
+    #: Whether numbers of a context may be missing (NaN).
     knows_missing: bool = False
+    #: Whether numbers may go round: trees see the number itself, others must measure the short way.
     follows_circles: bool = False
+    #: Whether weights are ambiguous where neighbours lie equally far: contexts then keep a ``separation``.
     needs_separation: bool = False
+    #: Whether `Weights.per_tree` tells by how much a mean cost, or the mean of a worst tail, may be off.
     knows_spread: bool = False
+    #: By which share of its distance an explanation may be farther than the nearest one; 0 where none may.
     proof_gap: float = 0.0
 
 

@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from whence import _core
 from whence.checks import FLAG, JOBS, Rule, one_of, whole
 from whence.errors import InputError, InputTypeError, InternalError, parameter_error
-from whence.models.base import FittedTrees, Forecast
-from whence.models.tree_arrays import RawTree
+from whence.models.base import FittedTrees, Forecast, raw_tree
 from whence.risk import Expectation, Risk
 from whence.util.aliases import Floats
 from whence.weights.base import Capabilities, Weights, as_mass, as_matrix
@@ -126,7 +124,6 @@ class DecisionForest(TreeWeights):
         return fresh
 
     def take_problem(self, problem: Any, risk: Risk) -> None:
-        """Take note of what the policy decides."""
         self.policys = problem, risk
 
     def fit(self, X: ArrayLike, Y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -172,7 +169,6 @@ class DecisionForest(TreeWeights):
 
     @property
     def capabilities(self) -> Capabilities:
-        """Return what the forest can do."""
         return replace(super().capabilities, takes_sample_weight=True, knows_missing=self._takes_missing())
 
     def _takes_missing(self) -> bool:
@@ -180,7 +176,6 @@ class DecisionForest(TreeWeights):
         return bool(self.missing)
 
     def lacking(self, columns: frozenset[int]) -> Weights:
-        """Return the forest in which splits on missing columns are decided."""
         return without(self, columns, self._as_read)
 
     def _as_read(self) -> ReadForestWeights:
@@ -190,10 +185,9 @@ class DecisionForest(TreeWeights):
         return ReadForestWeights.view(self, GrownTrees(self.trees, self.n_features_in_), self, counted)
 
     def state(self) -> Iterator[Any]:
-        """Yield the trees, and who stands in their leaves."""
         yield from super().state()
         if self._takes_missing():
-            yield from (tree.to_left for tree in self.trees)
+            yield from (tree.missing_go_to_left for tree in self.trees)
 
     def _sample(
         self, n: int, rng: np.random.RandomState, mass: Floats | None
@@ -234,13 +228,11 @@ class DecisionForest(TreeWeights):
         _features(self.max_features, columns)
 
     def describe(self) -> str:
-        """Return the number and depth of the trees."""
         depth = "of any depth" if self.max_depth is None else f"of depth up to {self.max_depth}"
         honest = "honest " if self.honest else ""
         return f"a decision-aware forest of {len(self.trees)} {honest}trees {depth}"
 
     def for_trial(self) -> Self:
-        """Return a forest of one tree, by one plan."""
         trial: Self = clone(self)
         trial.n_trees = trial.plans = 1
         return trial
@@ -357,7 +349,7 @@ class GrownTree:
     missing_left: Ints | None = None
 
     @property
-    def to_left(self) -> Ints:
+    def missing_go_to_left(self) -> Ints:
         """Return whether a missing value goes to the left, 0 where nothing may be missing."""
         return np.zeros(self.node_count, dtype=np.int64) if self.missing_left is None else self.missing_left
 
@@ -371,23 +363,8 @@ class GrownTree:
         seen = np.ascontiguousarray(X, dtype=np.float32).astype(np.float64)
         found = np.empty(len(seen), dtype=np.int64)
         children = self.children_left, self.children_right
-        _core.leaves(self.feature, self.threshold, *children, self.to_left, seen, found)
+        _core.leaves(self.feature, self.threshold, *children, self.missing_go_to_left, seen, found)
         return found
-
-    def decision_path(self, X: NDArray[Any]) -> sparse.csr_matrix:
-        """Return nodes on the way of every row."""
-        parent = np.full(self.node_count, -1)
-        inner = np.flatnonzero(self.feature >= 0)
-        parent[self.children_left[inner]] = parent[self.children_right[inner]] = inner
-        ways = []
-        for leaf in self.apply(X).tolist():
-            way = [leaf]
-            while parent[way[-1]] >= 0:
-                way.append(int(parent[way[-1]]))
-            ways.append(way[::-1])
-        ends = np.cumsum([0, *map(len, ways)])
-        indices = np.concatenate([np.array(way, dtype=np.int64) for way in ways])
-        return sparse.csr_matrix((np.ones(ends[-1]), indices, ends), shape=(len(ways), self.node_count))
 
 
 class GrownTrees(FittedTrees):
@@ -399,17 +376,7 @@ class GrownTrees(FittedTrees):
     def __init__(self, grown: Sequence[GrownTree], columns: int) -> None:
         self.model, self._grown, self.n_features = None, list(grown), columns
         self.categories = {}
-        self.trees = [
-            RawTree(
-                tree.feature,
-                tree.threshold,
-                tree.children_left,
-                tree.children_right,
-                tree.to_left.astype(np.bool_),
-                np.zeros(tree.node_count),
-            )
-            for tree in grown
-        ]
+        self.trees = [raw_tree(tree) for tree in grown]
 
     @classmethod
     def of(cls, fitted: Any) -> Self | None:

@@ -166,7 +166,6 @@ class ForecastWeights(Weights):
 
     @property
     def compared_as(self) -> DTypeLike:
-        """What the models cast numbers to."""
         single = hasattr(self, "forecaster_") and self.forecaster_.single
         return np.float32 if single else np.float64
 
@@ -183,7 +182,6 @@ class ForecastWeights(Weights):
         self._columns = list(columns)
 
     def check_columns(self, names: Sequence[str]) -> None:
-        """Refuse columns in another order than fitted models have seen them."""
         if self.frozen is not None:
             check_seen(self.frozen, names)
 
@@ -253,7 +251,6 @@ class ForecastWeights(Weights):
         return self.forecast(np.asarray(row, dtype=np.float64)[None, :]) + self.residuals_
 
     def rows(self, X: NDArray[Any]) -> Floats:
-        """Return the same weight for all residuals, in every context."""
         return np.full((len(X), self.n_samples_), 1.0 / self.n_samples_)
 
     def lacking(self, columns: frozenset[int]) -> Weights:
@@ -268,13 +265,11 @@ class ForecastWeights(Weights):
         return self._views[columns]
 
     def state(self) -> Iterator[Any]:
-        """Yield what is forecast, and the residuals."""
         yield {"kind": self.kind, "residuals": self.residual_kind_}
         yield from self.forecaster_.state()
         yield self.residuals_.ravel()
 
     def describe(self) -> str:
-        """Return what forecasts, and whose residuals are taken."""
         said = {"oob": "out-of-bag", "cross": "cross-fitted", "in-sample": "in-sample"}[self.residual_kind_]
         return f"forecasts by {self.forecaster_.words}, with {self.n_samples_} {said} residuals"
 
@@ -296,20 +291,16 @@ class _Forecasting(Weights):
     forecaster: Forecaster
 
     def fit(self, X: ArrayLike, Y: ArrayLike) -> Self:
-        """Nothing is learned here."""
         return self
 
     def rows(self, X: NDArray[Any]) -> Floats:
-        """Return the forecast of every outcome, one row each."""
         return self.forecaster.forecast(np.asarray(X, dtype=np.float64))
 
     def at(self, row: ArrayLike) -> Floats:
-        """Return the forecast in one context."""
         found: Floats = self.rows(np.asarray(row, dtype=np.float64)[None, :])[0]
         return found
 
     def confirmed(self, row: Floats, separation: float) -> Floats:
-        """Return the forecast in a context that was found, which must be what the models themselves say."""
         found: Floats = self.forecaster.check(np.asarray(row, dtype=np.float64)[None, :], "the context found")[0]
         return found
 
@@ -341,7 +332,6 @@ class ForecastLine(_Forecasting):
         self.n_samples_, self.n_features_in_ = forecaster.inputs.shape
 
     def cell(self, point: Floats, row: Floats, inputs: InputMap) -> Box | None:
-        """Return None: a line is constant nowhere."""
         return None
 
 

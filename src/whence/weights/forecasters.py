@@ -349,23 +349,15 @@ def _written(model: Any) -> NDArray[np.float64] | None:
 
 @dataclass(frozen=True)
 class Training:
-    """How models are fitted to contexts and outcomes.
+    """How models are fitted to contexts and outcomes."""
 
-    Attributes
-    ----------
-    models : list
-        To be copied: one for all outcomes, or one for each.
-    frozen : bool
-        Whether they were given fitted, on the user's own columns.
-    outcomes : int
-        How many outcomes there are.
-    columns : sequence of SeenColumn, optional
-        Those columns.
-    """
-
+    #: To be copied: one for all outcomes, or one for each.
     models: list[Any]
+    #: Whether they were given fitted, on the user's own columns.
     frozen: bool
+    #: How many outcomes there are.
     outcomes: int
+    #: Those columns.
     columns: Sequence[SeenColumn] | None
 
     def fitted(self, X: Floats, Y: Floats) -> list[Any]:

@@ -17,13 +17,12 @@ from sklearn.ensemble import (
     RandomForestRegressor,
 )
 from sklearn.ensemble._forest import ForestClassifier, ForestRegressor
-from sklearn.exceptions import NotFittedError as SklearnNotFittedError
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils import get_tags
-from sklearn.utils.validation import check_is_fitted
 
 from whence.checks import FLAG, JOBS, whole
-from whence.errors import InputError, InputTypeError, NotFittedError
+from whence.errors import InputError, InputTypeError
+from whence.models.base import check_fitted
 from whence.util.aliases import Floats
 from whence.weights.base import Capabilities, Weights, as_mass, as_matrix, check_order
 from whence.weights.trees import OF_TREES, TreeWeights, without
@@ -117,7 +116,6 @@ class ForestWeights(TreeWeights):
         return bool(FLAG.check("missing", self.missing, "ForestWeights"))
 
     def lacking(self, columns: frozenset[int]) -> Weights:
-        """Return the forest in which splits on missing columns are decided."""
         return without(self, columns, self._as_read, self._by_own_numbers)
 
     def _as_read(self) -> ReadForestWeights:
@@ -131,7 +129,6 @@ class ForestWeights(TreeWeights):
         return self.frozen is not None
 
     def check_columns(self, names: Sequence[str]) -> None:
-        """Refuse columns in an order other than the one a frozen forest has seen: it would mistake one for another."""
         check_order(getattr(self.frozen, "feature_names_in_", None), names, "forest has")
 
     @classmethod
@@ -161,12 +158,7 @@ class ForestWeights(TreeWeights):
         np.float64(1.0)
         """
         if isinstance(fitted, FITTED) and counted is None:
-            try:
-                check_is_fitted(fitted)
-            except SklearnNotFittedError:
-                raise NotFittedError(
-                    f"'fitted' must be fitted. Got an unfitted {type(fitted).__name__} instead."
-                ) from None
+            check_fitted(fitted)
             made = cls(n_trees=len(_trees_of(fitted)), max_depth=getattr(fitted, "max_depth", None))
             made.frozen = fitted
             return made
@@ -232,7 +224,6 @@ class ForestWeights(TreeWeights):
         JOBS.or_none(", or None").check_all("ForestWeights", self, "n_jobs")
 
     def describe(self) -> str:
-        """Return the number and depth of the trees."""
         depth = "of any depth" if self.max_depth is None else f"of depth up to {self.max_depth}"
         return f"a forest of {len(self.trees)} trees {depth}"
 
@@ -247,7 +238,6 @@ class ForestWeights(TreeWeights):
         return super().takes_outcomes(columns) or (self.frozen is not None and predicts(self.frozen, columns))
 
     def for_trial(self) -> Self:
-        """Return a forest of one tree."""
         trial: Self = clone(self)
         trial.n_trees = 1
         return trial

@@ -107,7 +107,6 @@ class KernelWeights(Weights):
             raise parameter_error("KernelWeights", "kernel", wanted, repr(self.kernel))
 
     def rows(self, X: NDArray[Any]) -> Floats:
-        """Return weights of every training sample for each row of `X`."""
         return np.array([self._row(row) for row in X]).reshape(len(X), self.n_samples_)
 
     def _row(self, row: Floats) -> Floats:
@@ -129,7 +128,6 @@ class KernelWeights(Weights):
         return weights
 
     def state(self) -> Iterator[Any]:
-        """Yield what the weights fall by, and the points that distances are taken from."""
         known = {name: getattr(self, name) for name in ("kernel", "scaled")}
         yield {"kind": self.kind, **known, "bandwidth": float(self.bandwidth), "shape": list(self.points_.shape)}
         yield self.points_.ravel()
@@ -137,6 +135,5 @@ class KernelWeights(Weights):
             yield self.metric_.matrix.ravel()
 
     def describe(self) -> str:
-        """Return the kernel, and how far it reaches."""
         name = self.kernel if self.kernel != "gaussian" else "Gaussian"
         return f"a{'n' if name[0] == 'e' else ''} {name} kernel of bandwidth {self.bandwidth:g}"

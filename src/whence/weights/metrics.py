@@ -116,16 +116,6 @@ class Scores:
 class Metric:
     """Distances between rows that an estimator sees, in units of its own.
 
-    Attributes
-    ----------
-    matrix : ndarray or None
-        The inner product that squared distances come from; None for sums of absolute differences.
-    unit : float
-        What counts as a distance of 1: the largest range of a column, as the metric measures it. Squared distances
-        are divided by its square.
-    circles : mapping from column to float
-        Columns that go round, with their period: sums of differences take them the short way.
-
     Examples
     --------
     >>> Metric(None, 1.0).far(np.array([[0.0, 0.0], [3.0, 4.0]]), np.zeros(2)).tolist()
@@ -134,8 +124,12 @@ class Metric:
     [0.0, 25.0]
     """
 
+    #: The inner product that squared distances come from; None for sums of absolute differences.
     matrix: Floats | None
+    #: What counts as a distance of 1: the largest range of a column, as the metric measures it. Squared distances are
+    #: divided by its square.
     unit: float
+    #: Columns that go round, with their period: sums of differences take them the short way.
     circles: Mapping[int, float] = field(default_factory=dict)
 
     @classmethod

@@ -198,7 +198,6 @@ class KNNWeights(Weights):
         return bool(self.scaled) and isinstance(self.metric, str) and self.metric == "l1"
 
     def check_columns(self, names: Sequence[str]) -> None:
-        """Refuse columns in an order other than the one a frozen model has seen: it would mistake one for another."""
         check_order(getattr(self.frozen, "feature_names_in_", None), names, "neighbours have")
 
     def fit(self, X: ArrayLike, Y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
@@ -235,7 +234,6 @@ class KNNWeights(Weights):
 
     @property
     def counts(self) -> Floats | None:
-        """What each past observation counts for, where they do not count alike."""
         return self.mass_
 
     def shared(self, members: NDArray[np.integer], distance: Floats | None = None) -> Floats:
@@ -256,7 +254,6 @@ class KNNWeights(Weights):
         return np.argsort(np.round(self.far(row), TIE_DECIMALS), kind="stable")[: self.k]
 
     def rows(self, X: NDArray[Any]) -> sparse.csr_matrix:
-        """Return weights of every training sample for each row of `X`."""
         if self.by_distance:
             return sparse.csr_matrix(np.array([self._row_by_distance(row) for row in X]).reshape(-1, self.n_samples_))
         columns = np.concatenate([self.neighbours(row) for row in X])
@@ -276,7 +273,6 @@ class KNNWeights(Weights):
         return self.shared(members, np.sqrt(np.maximum(far, 0.0)) if self.metric_.squared else far)
 
     def check_start(self, start: Floats, separation: float, names: Sequence[str]) -> None:
-        """Refuse a context from which distances to the neighbours would differ by rounding alone."""
         least = max(separation, LEAST_SEPARATION)
         most = FARTHEST * least
         if self.plain:
@@ -345,7 +341,6 @@ class KNNWeights(Weights):
         return distance[0], index[0]
 
     def per_tree(self, row: Floats) -> Floats:
-        """Return weights in a context by each neighbour alone."""
         found = np.zeros((self.k, self.n_samples_))
         found[np.arange(self.k), self.neighbours(row)] = 1.0
         return found
@@ -419,7 +414,6 @@ class KNNWeights(Weights):
         return None
 
     def state(self) -> Iterator[Any]:
-        """Yield the number of neighbours, what they are near by, and the points that they are found among."""
         known: dict[str, Any] = {"kind": self.kind, "k": int(self.k), "shape": list(self.points_.shape)}
         if not self.plain:
             known |= {"scaled": bool(self.scaled), "frozen": self.frozen is not None, "unit": self.metric_.unit}
@@ -435,7 +429,6 @@ class KNNWeights(Weights):
             yield self.mass_
 
     def describe(self) -> str:
-        """Return the number of the neighbours, and what they are near by."""
         by = "" if self.metric_.matrix is None else " by Euclidean distance"
         if not isinstance(self.metric, str):
             by = " by a metric of your own"

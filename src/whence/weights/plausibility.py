@@ -37,17 +37,6 @@ HALVINGS = 24
 class Nearby:
     """Contexts whose k-th nearest past context is at most `radius` away, in the L1 norm of the coordinates.
 
-    Attributes
-    ----------
-    points : ndarray
-        Past contexts in coordinates, one per row.
-    k : int
-        Number of neighbours.
-    radius : float
-        Largest distance of the k-th one.
-    circles : mapping from coordinate to float
-        Coordinates that go round, with their period.
-
     Examples
     --------
     >>> near = Nearby(np.array([[0.0], [0.4], [1.0]]), k=1, radius=0.1)
@@ -55,9 +44,13 @@ class Nearby:
     (True, False)
     """
 
+    #: Past contexts in coordinates, one per row.
     points: Floats
+    #: Number of neighbours.
     k: int
+    #: Largest distance of the k-th one.
     radius: float
+    #: Coordinates that go round, with their period.
     circles: Mapping[int, float] = field(default_factory=dict)
 
     @property
@@ -135,17 +128,11 @@ SCORE_SLACK = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Isolation:
-    """Contexts whose score under an isolation forest is at least `score`.
+    """Contexts whose score under an isolation forest is at least `score`."""
 
-    Attributes
-    ----------
-    forest : IsolationForest
-        Fitted on coordinates.
-    score : float
-        Least ``forest.score_samples`` of a context that is usual enough, in (-1, 0).
-    """
-
+    #: Fitted on coordinates.
     forest: IsolationForest
+    #: Least ``forest.score_samples`` of a context that is usual enough, in (-1, 0).
     score: float
 
     @property

@@ -16,7 +16,6 @@ from whence import _core
 from whence.errors import InputError
 from whence.util.aliases import Floats
 from whence.weights.base import Weights
-from whence.weights.decision_forest import GrownTree
 from whence.weights.trees import LeafMembers, TreeWeights, shares_of
 
 __all__ = ["Descent", "RefitKind", "Refits", "refits_of"]
@@ -270,7 +269,5 @@ class Descent:
 
 def _missing_left(tree: Any) -> NDArray[np.bool_]:
     """By node, whether it sends a missing number to the left, as scikit-learn's trees and those grown here say it."""
-    if isinstance(tree, GrownTree):
-        return tree.to_left.astype(np.bool_)
     found = getattr(tree, "missing_go_to_left", None)
     return np.zeros(tree.node_count, dtype=np.bool_) if found is None else np.asarray(found, dtype=np.bool_)

@@ -40,10 +40,6 @@ class Tree(Protocol):
         """Return the leaf of every row."""
         ...
 
-    def decision_path(self, X: NDArray[np.float32]) -> Any:
-        """Return nodes on the way of every row, as a CSR matrix of shape (rows, node_count)."""
-        ...
-
 
 class LeafMembers:
     """Which training samples stand in which leaf of which tree.
@@ -112,8 +108,8 @@ class LeafMembers:
 
     def slices(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """For the nodes of all trees, one after the other: first place in ``order.ravel()``, and number of samples."""
-        tree = np.repeat(np.arange(len(self.trees)), np.diff(np.append(self._root, self._size.size)))
-        return self._first + self.n_samples * tree, self._size
+        first = [own + self.n_samples * t for t, own in enumerate(self.first)]
+        return np.concatenate(first), np.concatenate(self.size)
 
     def weights(self, inputs: NDArray[np.float32]) -> Floats:
         """Return weights of every sample for each row of `inputs`, of shape (rows, n)."""
@@ -277,7 +273,6 @@ class TreeWeights(Weights):
 
     @property
     def counts(self) -> Floats | None:
-        """What each past observation counts for, where they do not count alike."""
         # Trees that only stand for a forecast have no samples of their own.
         return getattr(self.members_, "mass", None)
 
@@ -288,7 +283,6 @@ class TreeWeights(Weights):
         return self.members_.trees
 
     def rows(self, X: NDArray[Any]) -> Floats:
-        """Return weights of every training sample for each row of `X`."""
         return self.members_.weights(X)
 
     @property
@@ -301,15 +295,12 @@ class TreeWeights(Weights):
         return self.members_.by_tree(self.members_.leaves_of(np.asarray(row, dtype=np.float32)))
 
     def thresholds(self, column: int) -> Floats:
-        """Return the thresholds of all splits on a column."""
         return np.concatenate([tree.threshold[tree.feature == column] for tree in self.trees])
 
     def cell(self, point: Floats, row: Floats, inputs: InputMap) -> Box:
-        """Return the box that no split on the way of `row` to its leaves cuts off."""
         return common_cell([(tree, inputs, row) for tree in self.trees], point.size)
 
     def state(self) -> Iterator[Any]:
-        """Yield the trees, and who stands in their leaves."""
         yield {"kind": self.kind, "trees": len(self.trees), "frozen": self.capabilities.sees_units}
         for tree in self.trees:
             for name in ("children_left", "children_right", "feature", "threshold"):
@@ -320,7 +311,6 @@ class TreeWeights(Weights):
             yield self.members_.mass
 
     def describe(self) -> str:
-        """Return how many trees there are."""
         return f"{len(self.trees)} trees"
 
 
@@ -330,8 +320,7 @@ def common_cell(trees: Iterable[tuple[Tree, InputMap, Floats]], coordinates: int
     for tree, inputs, row in trees:
         compared = np.float64 if isinstance(tree, ArrayTree) and not tree.single else np.float32
         seen: NDArray[Any] = np.asarray(row, dtype=compared)
-        path = tree.decision_path(seen[None, :]).indices
-        split = path[tree.children_left[path] >= 0]
+        split = _splits_on_the_way(tree, seen)
         feature, threshold = tree.feature[split], tree.threshold[split]
         left, at = seen[feature] <= threshold, inputs.coordinate[feature]
         if isinstance(tree, ArrayTree):
@@ -341,6 +330,17 @@ def common_cell(trees: Iterable[tuple[Tree, InputMap, Floats]], coordinates: int
         np.minimum.at(high, at[left], below[left])
         np.maximum.at(low, at[~left], beyond[~left])
     return low, high
+
+
+def _splits_on_the_way(tree: Tree, seen: NDArray[Any]) -> list[int]:
+    """Return the inner nodes between the root and the leaf of a context."""
+    # Each array is looked up once: scikit-learn makes a new view of a tree every time.
+    feature, threshold, left, right = tree.feature, tree.threshold, tree.children_left, tree.children_right
+    found, node = [], 0
+    while left[node] >= 0:
+        found.append(node)
+        node = int(left[node] if seen[feature[node]] <= threshold[node] else right[node])
+    return found
 
 
 def without(

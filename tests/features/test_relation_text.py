@@ -11,8 +11,7 @@ from tests.cases import OneOf
 from tests.forests import paper_forest
 
 import whence as wh
-from whence.features.relation_exact import Movable, Statement, kept_exactly
-from whence.features.relation_text import parse
+from whence.features.relation_text import Movable, Statement, kept_exactly, parse
 from whence.policy import Policy
 from whence.weights import KNNWeights
 
