@@ -133,8 +133,7 @@ class Client:
         on_progress : callable, optional
             Called with a `Progress` when there is news; returning False stops the search with what was found.
         **options
-            What the interface takes: ``instead``, ``kind``, ``within``, ``fixed``, ``bounds``, ``margin``, ``holds``,
-            ``refits``, ``confidence``, ``plausible``, ``max_changes``, ``rule``, ``time_limit``.
+            What the interface takes of the options of `Policy.explain`, such as ``kind``, ``holds`` and ``fixed``.
         """
         return self._answer("explanations", {"context": context, "plan": plan, **options}, Explanation, on_progress)
 

@@ -130,6 +130,8 @@ COLUMNS: dict[str, Any] = {
     "seconds": np.nan,
     "error": "",
 }
+#: Those that tell how far an answer may be relied on, by what it was judged by.
+JUDGED = {"worlds": ["true_share", "reliable", "confidence"], "refits": ["held", "refits", "confidence"]}
 #: Those that an explanation has as attributes.
 SAME = ("status", "distance", "bound", "gap", "confidence", "nodes", "seconds")
 

@@ -23,6 +23,7 @@ from whence.cli.options import (
     read_context,
 )
 from whence.cli.screen import console, exit_code, note, print_json, print_text, searching, waiting
+from whence.explain.ask import EITHER
 from whence.util.json import to_plain
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def explain(
       whence explain whence.toml -c 12 -i "at-least:croissants=80; at-most:rolls=200"
       whence explain whence.toml -c 12 -i plan.json --report why.html
       whence explain whence.toml -c 12 -i row:40 --fix weekday --json
-      whence explain whence.toml -c 12 -i row:40 --margin 5% --holds 0.95
+      whence explain whence.toml -c 12 -i row:40 --holds 0.95 --max-changes 2
       whence explain whence.toml -c 12 -i row:40 --max-changes 1
     """
     check_target("'--report'", report)
@@ -127,8 +128,7 @@ def explain(
 
 def _set_holds(project: Project, arguments: dict[str, Any]) -> str:
     """Ask for what holds unless the user or the project has spoken; a sentence where that cannot be known."""
-    said = project.explain_defaults["holds"] is not None or arguments["holds"] is not None
-    if said or arguments["confidence"]:
+    if project.explain_defaults["holds"] is not None or any(arguments[name] for name in EITHER):
         return ""
     from whence.explain.reliable import why_not_judged
     from whence.explain.robust import HOLDS

@@ -16,7 +16,7 @@ import pandas as pd
 import typer
 from joblib import effective_n_jobs
 
-from whence.batch.explanations import Entry, Explanations
+from whence.batch.explanations import JUDGED, Entry, Explanations
 from whence.cli import STOPPED
 from whence.cli.options import (
     JobsOption,
@@ -31,6 +31,7 @@ from whence.cli.options import (
 )
 from whence.cli.screen import BAD_INPUT, console, counting, ending_well, note, print_json, print_text, waiting
 from whence.errors import InputError, MissingDependencyError
+from whence.explain.ask import EITHER
 from whence.policy import Policy
 from whence.project import Project
 from whence.project.batches import BatchRun, as_text, read_questions
@@ -195,7 +196,7 @@ def stability(
     check_target("'--csv'", csv)
     ready = open_project(project, policy)
     arguments = asked.arguments(ready)
-    for name in ("holds", "confidence", "refits"):
+    for name in (*EITHER, "refits"):
         # How far a plan is from changing is told of this fit, unless somebody asks for more.
         if name not in asked.given:
             arguments.pop(name, None)
@@ -256,9 +257,9 @@ def _table(found: Explanations) -> pd.DataFrame:
     kept = ["status", "distance", "bound", "changes", "decision", "alternative", "cost_decision_after"]
     kept += ["cost_alternative_after", "usual"]
     if frame["true_share"].notna().any():
-        kept += ["true_share", "reliable", "confidence"]
+        kept += JUDGED["worlds"]
     if frame["held"].notna().any():
-        kept += ["held", "refits", "confidence"]
+        kept += JUDGED["refits"]
     return frame[[*kept, "error"]].sort_values("distance", kind="stable", na_position="last")
 
 

@@ -40,6 +40,7 @@ from whence.cli.screen import (
     waiting,
 )
 from whence.errors import InputError
+from whence.explain.ask import OF_PLANS
 from whence.forecasts.explainer import Ensemble
 from whence.project import Project
 from whence.questions.menu import Front, Menu
@@ -200,9 +201,7 @@ def tell(ready: Project, found: Result, report: Path | None, as_json: bool) -> N
 
 
 #: What is about plans and their costs.
-_asking = functools.partial(
-    asking, without=("kind", "within", "margin", "holds", "no_holds", "confidence", "refits", "engine")
-)
+_asking = functools.partial(asking, without=(*OF_PLANS, "no_holds"))
 #: What a project, or the command line, may say of the context that is looked for.
 ASKED = ("fixed", "bounds", "plausible", "max_changes", "time_limit", "memory_limit", "threads")
 

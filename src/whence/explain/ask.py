@@ -42,7 +42,10 @@ from whence.util.json import to_plain
 from whence.util.text import nearest
 from whence.weights.refits import RefitKind
 
-__all__ = ["JUDGES", "LEAST_GAIN", "OPTIONS", "Judge", "Option", "Request", "SearchRequest", "read_margin"]
+__all__ = [
+    "CONDITIONS", "EITHER", "JUDGES", "LEAST_GAIN", "OF_PLANS", "OF_SEVERAL", "OPTIONS", "Judge", "Option", "Request",
+    "SearchRequest", "read_margin",
+]  # fmt: skip
 
 
 #: What an answer to rely on is judged by: simulated worlds, whose truth is known, or refits.
@@ -50,6 +53,8 @@ Judge: TypeAlias = Literal["worlds"] | RefitKind
 JUDGES = ("worlds", *get_args(RefitKind))
 #: What is no gain worth speaking of, as a share of the decision's cost, where nothing else is said.
 LEAST_GAIN = 0.01
+#: Options that say how sure an answer is to be; one of them may be given.
+EITHER = ("holds", "confidence")
 
 
 @dataclass(frozen=True)
@@ -74,6 +79,8 @@ class Option:
         From what a file or a command holds to the value.
     flag, metavar, typed : str, str, type
         Name of the option of commands ("" where there is none), what its help calls the value, and its type there.
+    bears : {"", "one", "several"}
+        Whether it is a condition that an answer has to bear besides, and whether several answers together may.
     """
 
     name: str
@@ -87,6 +94,7 @@ class Option:
     flag: str = ""
     metavar: str = ""
     typed: Any = str
+    bears: Literal["", "one", "several"] = ""
 
 
 def option(default: Any, words: str, rule: Rule | None = None, **more: Any) -> Any:
@@ -184,13 +192,13 @@ class SearchRequest:
         "No context less usual than this share of the history, such as 0.1.",
         share("()", "a share of the history in (0, 1), such as 0.1").or_none(", or None"),
         in_file=share("()", "a share of the history between 0 and 1, such as 0.1"),
-        flag="plausible", metavar="SHARE", typed=float,
+        flag="plausible", metavar="SHARE", typed=float, bears="several",
     )  # fmt: skip
     max_changes: int | None = option(
         None,
         "How many features may change at most; a category counts as one.",
         whole(1).or_none(", or None"),
-        recorded="given", in_file=COUNT, flag="max_changes", metavar="COUNT", typed=int,
+        recorded="given", in_file=COUNT, flag="max_changes", metavar="COUNT", typed=int, bears="one",
     )  # fmt: skip
     time_limit: float | None = option(
         None, "Stop after this many seconds; none for no limit.", POSITIVE.or_none(),
@@ -262,14 +270,14 @@ class Request(SearchRequest):
     margin: float | tuple[float, str] | None = option(
         None,
         "Cheaper by at least this much: a share of the decision's cost (0.05 or 5%), or an amount (10cost).",
-        in_file=Rule(MARGINS, _is_margin), read=read_margin, flag="margin", metavar="MARGIN",
+        in_file=Rule(MARGINS, _is_margin), read=read_margin, flag="margin", metavar="MARGIN", bears="several",
     )  # fmt: skip
     confidence: float = option(
         0.0,
         "Better by this many standard errors over the trees or neighbours, instead of --holds.",
         at_least(0, "a number of standard errors >= 0"),
         in_file=at_least(0, "a number of standard errors of at least 0"),
-        read=float, flag="confidence", metavar="ERRORS", typed=float,
+        read=float, flag="confidence", metavar="ERRORS", typed=float, bears="several",
     )  # fmt: skip
     holds: float | None = option(
         None,
@@ -279,13 +287,13 @@ class Request(SearchRequest):
             "a share of such answers in (0, 1], such as 0.9, or false",
             lambda value: value is False or share("(]").fits(value),
         ),
-        flag="holds", metavar="SHARE", typed=float,
+        flag="holds", metavar="SHARE", typed=float, bears="one",
     )  # fmt: skip
     refits: Judge | None = option(
         None,
         "What an answer to rely on is judged by: simulated worlds, or refits with other random numbers or other data.",
         one_of(*JUDGES).or_none(""),
-        in_file=one_of(*JUDGES), flag="refits", metavar="|".join(JUDGES),
+        in_file=one_of(*JUDGES), flag="refits", metavar="|".join(JUDGES), bears="one",
     )  # fmt: skip
     least_gain: float = option(
         LEAST_GAIN,
@@ -434,3 +442,8 @@ def _is_plain(value: Any) -> bool:
 OPTIONS: Mapping[str, Option] = {
     one.name: Option(one.name, one.default, **one.metadata) for one in fields(Request) if one.metadata
 }
+#: Those that are about plans and their costs.
+OF_PLANS = tuple(name for name in OPTIONS if name not in SearchRequest.__dataclass_fields__)
+#: Those that an answer has to bear, and of these the ones that several answers together may.
+CONDITIONS = tuple(name for name, one in OPTIONS.items() if one.bears)
+OF_SEVERAL = tuple(name for name in CONDITIONS if OPTIONS[name].bears == "several")

@@ -11,6 +11,7 @@ import pandas as pd
 from whence.claims.forecast_costs import BandPricing, CurvePricing, LinearPricing, Pricing, Shortfall
 from whence.claims.forecasts import OrderBeats, OrderIsBest
 from whence.errors import InputError
+from whence.explain.ask import EITHER
 from whence.explain.build_question import settings_of, space_of
 from whence.explain.provenance import sample_costs
 from whence.problems import Newsvendor
@@ -65,7 +66,7 @@ def check_asked(policy: Policy, request: Request, sets: bool) -> None:
             "'instead' must be one plan where the policy forecasts: sets of plans need weights of past observations.",
             parameter="instead",
         )
-    for name in ("confidence", "holds"):
+    for name in EITHER:
         if getattr(request, name):
             raise InputError(
                 f"{name!r} needs weights made of trees or of neighbours. Got ForecastWeights, whose forecasts are not "

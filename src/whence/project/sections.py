@@ -14,7 +14,7 @@ from typing import Any
 
 from whence.checks import Rule, one_of
 from whence.errors import InputError
-from whence.explain.ask import OPTIONS
+from whence.explain.ask import EITHER, OPTIONS
 from whence.explain.reliable import why_not_judged
 from whence.explain.robust import HOLDS
 from whence.policy import Policy
@@ -104,15 +104,15 @@ class ExplainDefaults:
     def options(self, **given: Any) -> dict[str, Any]:
         """Return arguments of `Policy.explain`: these defaults, and over them what is given and not None.
 
-        `holds` and `confidence` exclude each other: what is given takes the place of the project's. ``holds=False``
-        asks for neither.
+        Of two options that exclude each other, what is given takes the place of the project's. ``holds=False`` asks
+        for neither.
         """
         found = {name: self[name] for name, one in OPTIONS.items() if one.in_file is not None}
         found |= {name: value for name, value in given.items() if value is not None}
         # The project's share belongs to its absolute questions; one that is given is judged by `explain`.
         if given.get("within") is None and found["kind"] != "absolute":
             found["within"] = OPTIONS["within"].default
-        for one, other in (("holds", "confidence"), ("confidence", "holds")):
+        for one, other in (EITHER, EITHER[::-1]):
             if given.get(one) is not None and given.get(other) is None:
                 found[other] = OPTIONS[other].default
         if found["holds"] is False:
@@ -130,9 +130,17 @@ class ExplainDefaults:
 
         None where it asks for none, or where the share cannot be found out.
         """
-        if self.unknown(policy) or self["confidence"] or self["holds"] is False:
-            return None
-        return float(self["holds"] or HOLDS)
+        return None if self.unknown(policy) else self.wanted
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the project names nothing that takes the place of `holds`."""
+        return not any(self[name] for name in EITHER[1:])
+
+    @property
+    def wanted(self) -> float | None:
+        """The share of true answers to ask for where it can be found out; None where the project asks for none."""
+        return float(self["holds"] or HOLDS) if self.is_open and self["holds"] is not False else None
 
 
 def read_weights(weights: Section) -> Weights:
@@ -162,8 +170,9 @@ def read_explain_defaults(explain: Section, features: Collection[str]) -> Explai
     for name in said.get("fixed", ()):
         if features and name not in features:
             explain.error("fixed", f"names {name!r}, which is not a feature.{nearest(name, features)}")
-    if said.get("confidence") and said.get("holds"):
-        explain.error("confidence", "must not be given with 'holds', which looks for the confidence by itself.")
+    if all(said.get(name) for name in EITHER):
+        share, other = EITHER
+        explain.error(other, f"must not be given with {share!r}, which looks for the {other} by itself.")
     made = ExplainDefaults(explain.take("instead", TEXT), **said)
     explain.close()
     return made

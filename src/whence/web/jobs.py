@@ -15,7 +15,6 @@ from fastapi.responses import HTMLResponse
 from pydantic import BaseModel
 
 from whence.explain.ask import Request as Question
-from whence.explain.ask import read_margin
 from whence.explain.build_question import asked_set
 from whence.explain.explanation import Explanation
 from whence.explain.reliable import check_judge
@@ -300,14 +299,7 @@ def _find(request: Request, id: str) -> Job:
 def _question(scene: Scene, asked: models.ExplainRequest, settings: ServerSettings) -> Asked:
     return replace(
         asked_of(scene, asked, settings),
-        conditions=scene.conditions(
-            margin=None if asked.margin is None else read_margin(asked.margin),
-            holds=asked.holds,
-            refits=asked.refits,
-            confidence=asked.confidence,
-            plausible=asked.plausible,
-            max_changes=asked.max_changes,
-        ),
+        conditions=scene.conditions(**asked.conditions()),
         rule=asked.rule,
     )
 

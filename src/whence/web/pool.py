@@ -120,10 +120,9 @@ def entry_of(job: Job) -> Entry:
 def job_of(entry: Entry) -> Job:
     """The question that was stored, as it stands."""
     asked = msgspec.json.decode(entry.asked, type=Asked)
-    margin = asked.conditions.get("margin")
-    if isinstance(margin, list):
-        # JSON has no tuples.
-        asked = replace(asked, conditions={**asked.conditions, "margin": tuple(margin)})
+    # JSON has no tuples.
+    given = {name: tuple(value) if isinstance(value, list) else value for name, value in asked.conditions.items()}
+    asked = replace(asked, conditions=given)
     groups = tuple(filter(None, entry.groups.split(", ")))
     client = Client(entry.address, entry.token, entry.who, groups)
     job = Job(entry.id, asked, client, remarks=json.loads(entry.remarks), asked_at=entry.asked_at)

@@ -16,8 +16,8 @@ from whence.errors import InfeasiblePlanError, InputError
 from whence.evaluation.evaluating import judged
 from whence.examples import bakery, city
 from whence.examples.example import Example
+from whence.explain.ask import CONDITIONS
 from whence.explain.reliable import why_not_judged
-from whence.explain.robust import HOLDS
 from whence.features import Binary, Categorical, Continuous, Cyclic, Date, Discrete, Schema
 from whence.features.dates import as_day, as_in_calendar
 from whence.policy import Policy
@@ -37,10 +37,6 @@ from whence.weights.forecast_weights import ForecastWeights
 NAMED = 8
 #: Most values of a distribution of outcomes.
 ATOMS = 200
-#: What an answer may have to keep to, as `Policy.explain` names it.
-CONDITIONS = ("margin", "holds", "refits", "confidence", "plausible", "max_changes")
-#: Those that questions with several answers take.
-OF_SEVERAL = ("margin", "confidence", "plausible")
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,27 +146,20 @@ class Scene:
         label = row + 1 if _is_counted(X) else X.index[row]
         return models.Observation(row=row + 1, label=str(label), context=self.context_of(X.iloc[[row]]))
 
-    def conditions(self, **given: Any) -> dict[str, Any]:
-        """What an answer must keep to, as `Policy.explain` takes it: what is given, or else the scene's own."""
+    def conditions(self, names: Collection[str] = CONDITIONS, **given: Any) -> dict[str, Any]:
+        """What an answer must bear, of the options of these names: what is given, or else the scene's own."""
         asked = self.defaults.options(**given)
-        return {name: asked[name] for name in CONDITIONS}
-
-    def conditions_of_several(self, **given: Any) -> dict[str, Any]:
-        """The same for questions with several answers: refits are not for them."""
-        return {name: value for name, value in self.conditions(**given).items() if name in OF_SEVERAL}
+        return {name: asked[name] for name in names}
 
     @property
     def unknown(self) -> str:
         """Why it is not known how far an answer can be relied on, in a sentence; empty where it can be found out."""
-        return why_not_judged(self.policy, self.engine, self.conditions()["refits"])
+        return why_not_judged(self.policy, self.engine, self.defaults["refits"])
 
     @property
     def holds(self) -> float | None:
         """The share of true answers, or of refits that agree, that the page asks for; None where it asks for none."""
-        own = self.conditions()
-        if self.unknown or own["confidence"] or self.defaults["holds"] is False:
-            return None
-        return float(own["holds"] or HOLDS)
+        return None if self.unknown else self.defaults.wanted
 
     def remarks(self, row: pd.Series) -> list[str]:
         """What to know about a context in the user's columns, a sentence each."""
@@ -232,8 +221,7 @@ class Scene:
         """Everything the page needs to draw its panels."""
         policy = self.policy
         plans = [policy.decide(self.today), *([] if self.alternative is None else [self.alternative])]
-        context, own = self.context_of(self.today), self.conditions()
-        margin = own["margin"]
+        context, own = self.context_of(self.today), self.conditions([name for name in CONDITIONS if name != "holds"])
         return models.Scene(
             **dict(self.entry()),
             features=controls(policy.schema_, context, self.fixed),
@@ -246,12 +234,9 @@ class Scene:
             alternative=None if self.alternative is None else policy.problem.to_plain(self.alternative),
             instead=None if self.instead is None else self.instead.as_plain(),
             holds=self.holds,
-            refits=own["refits"],
-            margin=f"{margin[0]:g} cost" if isinstance(margin, tuple) else margin,
-            plausible=own["plausible"],
-            max_changes=own["max_changes"],
+            **{name: _typed(value) for name, value in own.items() if name in models.Scene.model_fields},
             within=self.defaults.within("absolute", policy),
-            unknown="" if own["confidence"] else self.unknown,
+            unknown=self.unknown if self.defaults.is_open else "",
             forecasts=self.forecasts(),
         )
 
@@ -337,6 +322,11 @@ def _outcomes(costs: Floats, weights: Floats) -> models.Outcomes:
         mass = np.bincount(cell, shares)
         values, shares = np.bincount(cell, shares * values) / mass, mass
     return models.Outcomes(values=values.tolist(), weights=(shares / shares.sum()).tolist())
+
+
+def _typed(value: Any) -> Any:
+    """An option as the page may send it again: an amount as a text."""
+    return f"{value[0]:g} {value[1]}" if isinstance(value, tuple) else value
 
 
 def _spread(plans: list[Floats], weights: Floats, marks: list[float]) -> models.Spread:

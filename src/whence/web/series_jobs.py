@@ -11,7 +11,7 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 from whence.errors import InputError
-from whence.explain.ask import read_margin
+from whence.explain.ask import OF_SEVERAL
 from whence.explain.explanation import Explanation
 from whence.forecasts.crossing import Crossing, CrossingRequest
 from whence.forecasts.explainer import Ensemble, limits_of
@@ -158,11 +158,7 @@ async def _asked(
     """Put a question about a plan, or a set of plans, into the queue."""
     found = find_scene(request, scene)
     settings: ServerSettings = request.app.state.settings
-    conditions = found.conditions_of_several(
-        margin=None if asked.margin is None else read_margin(asked.margin),
-        confidence=asked.confidence,
-        plausible=asked.plausible,
-    )
+    conditions = found.conditions(OF_SEVERAL, **asked.conditions())
     question = replace(asked_of(found, asked, settings), question=name, conditions=conditions, more=more or {})
     remarks = await remarks_on(request, question)
     return _accepted(request, await submitted(request, question, remarks))
@@ -297,7 +293,7 @@ LEFT_OUT = ("kinds", "units", "room", "unrestricted")
 
 def asked_forecast(scene: Scene, asked: models.ForecastRequest, settings: ServerSettings) -> Asked:
     """The question as it is put into the queue; what it does not say itself, the scene says."""
-    conditions = scene.conditions(plausible=asked.plausible, max_changes=asked.max_changes)
+    conditions = scene.conditions(**asked.conditions())
     return Asked(
         number=0,
         scene=scene.id,

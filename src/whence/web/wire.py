@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictStr
 
-from whence.explain.ask import Judge
+from whence.explain.ask import CONDITIONS, OPTIONS, Judge
 from whence.problems.plan_text import PlanEditor
 from whence.question import Progress
 
@@ -235,6 +235,11 @@ class ContextRequest(_Request):
     """A context: a value for every feature."""
 
     context: Context
+
+    def conditions(self) -> dict[str, Any]:
+        """What an answer has to bear besides, of what is given, as `Policy.explain` takes it."""
+        given = {name: getattr(self, name, None) for name in CONDITIONS}
+        return {name: OPTIONS[name].read(value) for name, value in given.items() if value is not None}
 
 
 class PlanRequest(ContextRequest):
