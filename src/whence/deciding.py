@@ -16,9 +16,8 @@ from sklearn.utils.metadata_routing import UNUSED
 
 from whence.checks import one_of
 from whence.errors import InputError, InputTypeError, NotFittedError
-from whence.explain.provenance import sample_costs
 from whence.features import Schema, Unknown
-from whence.problems.base import DecisionProblem
+from whence.problems.base import DecisionProblem, sample_costs
 from whence.report.document import QualityEntry
 from whence.report.reliance import outside
 from whence.risk import Expectation, Risk

@@ -11,7 +11,7 @@ import pytest
 
 import whence as wh
 from whence.explain.explanation import Costs
-from whence.explain.provenance import Source
+from whence.explain.recheck import Source
 from whence.risk import Risk
 
 Make = Callable[..., wh.Explanation]

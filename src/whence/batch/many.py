@@ -28,7 +28,7 @@ from whence.checks import FLAG, FUNCTION, JOBS, listed, whole
 from whence.errors import InputError, InputTypeError, RowError, UnansweredError, WhenceError
 from whence.explain.ask import Request
 from whence.explain.explanation import Explanation
-from whence.explain.provenance import Source
+from whence.explain.recheck import Source
 from whence.problems.plan_sets import PlanSet
 from whence.util.frames import as_pandas, as_table, kind_of
 

@@ -17,9 +17,8 @@ from whence.errors import InputError, InternalError, WhenceError
 from whence.explain.ask import Request
 from whence.explain.build_question import filled_question, read_set, taking_over
 from whence.explain.explanation import Costs, Explanation
-from whence.explain.pipeline import changes_between, explain, judged_after, rounding_limits
-from whence.explain.provenance import Source
-from whence.explain.recheck import confirmed
+from whence.explain.pipeline import explain, judged_after, rounding_limits
+from whence.explain.recheck import Source, confirmed
 from whence.explain.robust import CHOOSING, JUDGING, Held, Refitted, Reliance, Rung, expected_share
 from whence.explain.rule import fault_of
 from whence.features.kinds import Categorical
@@ -559,7 +558,7 @@ def _completed(
     except InternalError as error:
         faults.append(str(error))
         after = question.weights.at(policy.inputs_of(context))
-    changed = changes_between(policy.schema_, question.space, draft.initial, context)
+    changed = schema.changed(question.space, draft.initial, context)
     risk = question.claim.risk
     return structs.replace(
         draft,

@@ -17,11 +17,10 @@ from whence.claims.plans import PlanBeats, PlanIsBest
 from whence.claims.sets import APART, Others, Plans, about_set, rivals_there, worst_rival
 from whence.errors import InputError, SolverError, WhenceError
 from whence.explain.ask import Request, SearchRequest
-from whence.explain.provenance import in_order, sample_costs, share_below
 from whence.explain.recheck import context_found
 from whence.features import Schema
 from whence.features.space import Few, Space
-from whence.problems.base import DecisionProblem, Routes, Stock
+from whence.problems.base import DecisionProblem, Routes, Stock, sample_costs
 from whence.problems.plan_sets import AnyPlan, PlanSet, set_from_plain
 from whence.question import Answer, Known, Limits, Question, nearest_at_fees
 from whence.risk import CVaR, Expectation, Risk
@@ -44,7 +43,7 @@ __all__ = [
     "check_feasible",
     "few_of",
     "filled_question",
-    "named",
+    "in_order",
     "nearest_filled",
     "question_about",
     "question_of",
@@ -194,8 +193,31 @@ def values_of(risk: Risk, *costs: Floats) -> list[Floats]:
     return [np.asarray(one, dtype=np.float64) for one in values]
 
 
-def named(policy: Policy, plan: Any) -> Any:
-    return in_order(policy.problem, plan, policy.outcome_names_)
+def in_order(problem: DecisionProblem, plan: Any, outcomes: Sequence[str]) -> Any:
+    """Return a Series, a one-row DataFrame or a mapping with the names of the parts as the problem's plan.
+
+    Any other plan, and every plan of a problem whose parts have no names, is left as it is.
+
+    Examples
+    --------
+    >>> import whence as wh
+    >>> in_order(wh.Newsvendor(1, 2), pd.Series({"rye": 55.0, "rolls": 100.0}), ["rolls", "rye"])
+    array([100.,  55.])
+    """
+    if plan is None or isinstance(plan, np.ndarray | list):
+        return plan
+    plan = as_pandas(plan)
+    if isinstance(plan, pd.DataFrame) and len(plan) == 1:
+        plan = plan.iloc[0]
+    if isinstance(plan, pd.Series):
+        named = {name: value for name, value in plan.items() if isinstance(name, str)}
+        if len(named) < len(plan):
+            return plan.to_numpy()
+    elif isinstance(plan, Mapping):
+        named = dict(plan)
+    else:
+        return plan
+    return plan if problem.parts(outcomes) is None else problem.from_plain(named, outcomes)
 
 
 def check_feasible(policy: Policy, name: str, plan: Any) -> None:
@@ -272,7 +294,7 @@ def question_about(question: Question, policy: Policy, request: Request, plans: 
     share, amount = request.margin_parts
     if isinstance(plans, AnyPlan):
         strictly = max(2.0 * question.claim.tau, STRICTLY * float(np.abs(question.claim.decision).max()))
-        share, amount = share_below(plans, share), amount + strictly
+        share, amount = plans.share_below(share), amount + strictly
     claim = about_set(question.claim.cheaper_by(share, amount), _plans(policy, request, plans))
     return replace(question, claim=claim)
 

@@ -15,7 +15,7 @@ from whence.checks import POSITIVE, at_least, one_of, whole
 from whence.engines import has_part
 from whence.errors import InputError
 from whence.explain.forecast_policy import Forecasted
-from whence.explain.provenance import Source, share_below
+from whence.explain.recheck import Source
 from whence.explain.robust import WITHIN, Held, Refitted, Reliance
 from whence.explain.rule import Region, region_of
 from whence.problems.base import DecisionProblem, cost_unit_of
@@ -214,7 +214,7 @@ class Explanation(Finding, frozen=True, kw_only=True, eq=False, dict=True, weakr
     def saving(self) -> tuple[float, float]:
         """Share of the decision's cost, and amount, by which the plan, or the best plan of a set, must cost less."""
         share, amount = self.margin
-        return (share if self.plans is None else share_below(self.plans, share)), amount
+        return (share if self.plans is None else self.plans.share_below(share)), amount
 
     @property
     def risk(self) -> str:

@@ -13,9 +13,8 @@ from whence.claims.forecasts import OrderBeats, OrderIsBest
 from whence.errors import InputError
 from whence.explain.ask import EITHER
 from whence.explain.build_question import settings_of, space_of
-from whence.explain.provenance import sample_costs
 from whence.problems import Newsvendor
-from whence.problems.base import DecisionProblem, Stock
+from whence.problems.base import DecisionProblem, Stock, sample_costs
 from whence.question import Limits, Question
 from whence.report.document import ForecastEntry
 from whence.risk import Risk

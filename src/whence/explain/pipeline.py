@@ -19,7 +19,7 @@ from whence.explain.build_question import (
     best_plan,
     check_feasible,
     few_of,
-    named,
+    in_order,
     nearest_filled,
     question_about,
     question_of,
@@ -31,13 +31,10 @@ from whence.explain.build_question import (
 )  # fmt: skip
 from whence.explain.explanation import ChangedFeature, Costs, Explanation
 from whence.explain.forecast_policy import after_of, before_of, check_asked, forecast_question
-from whence.explain.provenance import Source, sample_costs
-from whence.explain.recheck import confirmed
+from whence.explain.recheck import Source, confirmed
 from whence.explain.reliable import asked_itself, calibrated, explained_truly
 from whence.explain.robust import Refitted, explained_reliably
-from whence.features import Schema
-from whence.features.space import Space
-from whence.problems.base import cost_unit_of
+from whence.problems.base import cost_unit_of, sample_costs
 from whence.question import Answer, Limits, Question
 from whence.util.aliases import Floats
 from whence.weights.plausibility import Nearby
@@ -47,7 +44,7 @@ if TYPE_CHECKING:
     from whence.policy import Policy
     from whence.problems.plan_sets import PlanSet
 
-__all__ = ["Inquiry", "changes_between", "explain", "judged_after", "rounding_limits", "values_inside", "with_changes"]
+__all__ = ["Inquiry", "explain", "judged_after", "rounding_limits", "with_changes"]
 
 #: How many times as many boxes a search in a simulated world may open that has found nothing yet.
 LONGER = 16
@@ -227,9 +224,13 @@ class _Inquiry(Inquiry[Explanation]):
         """Return the answer where it needs no search, and refuse a context to start from that has no sure weights."""
         answer = _without_search(question, self.here, self.draft.cost_before, self.decided)
         if answer is None:
+            self._check_start(question)
+        return answer
+
+    def _check_start(self, question: Question) -> None:
+        if not self.subject.abilities.made_of_trees:
             names = self.subject.schema_.feature_of_coordinate()
             self.subject.weights_.check_start(question.space.start, question.settings.separation, names)
-        return answer
 
     def completed(self, question: Question, answer: Answer, draft: Explanation) -> Explanation:
         """Return a draft with the confirmed answer, and with what changes."""
@@ -268,11 +269,11 @@ def _checked(policy: Policy, request: Request) -> tuple[Request, PlanSet | None]
     plans = asked_set(policy, request)
     if policy.abilities.forecasts:
         check_asked(policy, request, plans is not None)
+    problem, names = policy.problem, policy.outcome_names_
+    decision = in_order(problem, request.decision, names)
     if plans is None:
-        request = replace(request, instead=named(policy, request.instead), decision=named(policy, request.decision))
-    else:
-        request = replace(with_margin(request, plans), decision=named(policy, request.decision))
-    return request, plans
+        return replace(request, instead=in_order(problem, request.instead, names), decision=decision), None
+    return replace(with_margin(request, plans), decision=decision), plans
 
 
 def _question(
@@ -505,7 +506,7 @@ def with_changes(policy: Policy, question: Question, answer: Answer, found: Expl
     """Return what was found, with what changes and between which values it may be rounded."""
     if found.context is None or answer.status == "already":
         return found
-    changed = changes_between(policy.schema_, question.space, found.initial, found.context)
+    changed = policy.schema_.changed(question.space, found.initial, found.context)
     room = rounding_limits(policy, question, answer, found.context, changed)
     return structs.replace(found, changed=changed, room=room)
 
@@ -522,28 +523,4 @@ def rounding_limits(
         box = question.weights.rounding_box(space.start, point, row, question.inputs, free)
         if box is not None and isinstance(space.plausibility, Nearby):
             box = space.plausibility.kept(point, box)
-    return {} if box is None else values_inside(schema, space, box, changed)
-
-
-def values_inside(
-    schema: Schema, space: Space, box: tuple[Floats, Floats], changed: Sequence[ChangedFeature]
-) -> dict[str, tuple[float, float]]:
-    """Return between which values in a box every continuous feature that changes lies, in the user's units."""
-    offset, scale = schema.affine()
-    # What is typed in again goes through the scaling once more: keep clear of its last digits.
-    clear = 1e-9 * np.maximum(scale, np.abs(offset))
-    low = offset + scale * np.maximum(box[0], space.lower) + clear
-    high = offset + scale * np.minimum(box[1], space.upper) - clear
-    among = {name for name, *_ in changed}
-    return {
-        name: (float(low[j]), float(high[j]))
-        for j, name in enumerate(schema.feature_of_coordinate())
-        if name in among and space.levels[j] is None and low[j] < high[j]
-    }
-
-
-def changes_between(schema: Schema, space: Space, initial: pd.Series, context: pd.Series) -> list[ChangedFeature]:
-    """Return the features that differ, their values in both contexts, and the distance of each."""
-    distances = schema.by_feature(space.moved(schema.encode_row(context)))
-    before, after = (schema.feature_values(row, distances) for row in (initial, context))
-    return [(name, before[name], after[name], distance) for name, distance in distances.items()]
+    return {} if box is None else schema.values_inside(space, box, {name for name, *_ in changed})

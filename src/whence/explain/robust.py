@@ -10,7 +10,8 @@ import numpy as np
 from msgspec import structs
 from scipy.special import stdtr, stdtrit
 
-from whence.explain.provenance import Source, sample_costs
+from whence.explain.recheck import Source
+from whence.problems.base import sample_costs
 from whence.question import Limits, Progress
 from whence.report.document import RelianceEntry, ShownHeld, WorldsEntry
 from whence.util.aliases import Floats

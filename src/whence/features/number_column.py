@@ -249,7 +249,8 @@ class NumberColumn(Column):
             raise InputError(f"The column {self.name!r} is binary and must hold 0 or 1, False or True. Got {bad[0]:g}.")
 
     def decoded(self, point: Floats, low: Floats, high: Floats) -> dict[str, Any]:
-        return {self.name: restored(self._unscaled(float(point[0]), float(low[0]), float(high[0])), self.type)}
+        value = self._unscaled(float(point[0]), float(low[0]), float(high[0]))
+        return {self.name: value if self.type == "float" else restored(value, self.type)}
 
     def _unscaled(self, coordinate: float, low: float, high: float) -> float:
         """Return the shortest raw value that maps back to a coordinate, without leaving [low, high]."""

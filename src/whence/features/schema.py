@@ -351,6 +351,27 @@ class Schema(Coordinates):
         gaps = numbers.gaps(known, room.lower[at], room.upper[at], discrete) if restricted else None
         return room.space(more, at, gaps)
 
+    def changed(self, space: Space, initial: pd.Series, context: pd.Series) -> list[tuple[str, Any, Any, float]]:
+        """Return the features that differ, their values in both contexts, and the distance of each."""
+        distances = self.by_feature(space.moved(self.encode_row(context)))
+        before, after = (self.feature_values(row, distances) for row in (initial, context))
+        return [(name, before[name], after[name], distance) for name, distance in distances.items()]
+
+    def values_inside(
+        self, space: Space, box: tuple[Floats, Floats], names: Collection[str]
+    ) -> dict[str, tuple[float, float]]:
+        """Return between which values in a box each of these features lies that is continuous, in the user's units."""
+        offset, scale = self.affine()
+        # What is typed in again goes through the scaling once more: keep clear of its last digits.
+        clear = 1e-9 * np.maximum(scale, np.abs(offset))
+        low = offset + scale * np.maximum(box[0], space.lower) + clear
+        high = offset + scale * np.minimum(box[1], space.upper) - clear
+        return {
+            name: (float(low[j]), float(high[j]))
+            for j, name in enumerate(self.feature_of_coordinate())
+            if name in names and space.levels[j] is None and low[j] < high[j]
+        }
+
     def beyond(self, context: pd.Series) -> list[str]:
         """Return the numbers of a context, as given by :meth:`row`, that lie outside the history."""
         found = []

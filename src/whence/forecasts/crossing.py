@@ -18,7 +18,7 @@ from whence.errors import InputError, InternalError
 from whence.explain.ask import SearchRequest
 from whence.explain.build_question import Subject, few_of, space_of
 from whence.explain.explanation import ChangedFeature
-from whence.explain.pipeline import Inquiry, changes_between, values_inside
+from whence.explain.pipeline import Inquiry
 from whence.explain.recheck import distance_of
 from whence.features.relations import relation_texts
 from whence.features.space import Few
@@ -313,14 +313,15 @@ class _Inquiry(Inquiry[Crossing]):
         distance = distance_of(space, answer, schema.encode_row(context), context, SLACK)
         after = _confirmed(self.subject.asked, question, context)
         proved = answer.status == "optimal" and answer.bound == answer.distance
-        changed = changes_between(schema, space, draft.initial, context)
+        changed = schema.changed(space, draft.initial, context)
+        names = {name for name, *_ in changed}
         return structs.replace(
             draft,
             status="already" if answer.status == "optimal" and distance == 0.0 else answer.status,
             nodes=answer.nodes,
             context=context,
             changed=changed,
-            room={} if answer.cell is None else values_inside(schema, space, answer.cell, changed),
+            room={} if answer.cell is None else schema.values_inside(space, answer.cell, names),
             distance=distance,
             bound=distance if proved else min(answer.bound, distance),
             forecast_after=after,

@@ -27,7 +27,10 @@ if TYPE_CHECKING:
     from whence.problems.plan_sets import PlanSet
     from whence.problems.pricing import Priced
 
-__all__ = ["DecisionProblem", "Routes", "Stock", "check_outcomes", "check_samples", "cost_unit_of", "plan_numbers"]
+__all__ = [
+    "DecisionProblem", "Routes", "Stock", "check_outcomes", "check_samples", "cost_unit_of", "plan_numbers",
+    "sample_costs",
+]  # fmt: skip
 
 
 #: Where all quantities are 0, up to this many are named.
@@ -378,6 +381,28 @@ class DecisionProblem(ABC):
 def _one_each(limit: Any, size: int) -> list[float | None]:
     values = np.broadcast_to(math.nan if limit is None else limit, size).tolist()
     return [value if math.isfinite(value) else None for value in values]
+
+
+def sample_costs(problem: DecisionProblem, plan: Any, outcomes: Floats, name: str = "decision") -> Floats:
+    """Return one finite cost per row of `outcomes`; whatever else a problem returns is refused, naming the plan `name`.
+
+    Examples
+    --------
+    >>> import whence as wh
+    >>> sample_costs(wh.Newsvendor(1, 3), [10.0], np.array([[8.0], [11.0]]))
+    array([2., 3.])
+    """
+    try:
+        costs = np.asarray(problem.costs(plan, outcomes), dtype=np.float64)
+    except (ValueError, TypeError) as error:
+        raise InputError(f"The plan given as {name!r} does not fit the problem: {error}", parameter=name) from error
+    if costs.shape != (outcomes.shape[0],) or not np.isfinite(costs).all():
+        raise InputError(
+            f"The problem's 'costs' must return one finite number per row of Y ({outcomes.shape[0]}) for the plan "
+            f"given as {name!r}. Got shape {costs.shape}.",
+            parameter=name,
+        )
+    return costs
 
 
 def cost_unit_of(problem: Any) -> str:

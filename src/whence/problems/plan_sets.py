@@ -57,6 +57,17 @@ class PlanSet(DecisionProblem):
         """Return the set for a policy whose outcomes have these names, after which parts may be named."""
         return self
 
+    def share_below(self, share: float) -> float:
+        """Return by which share of the decision's cost some plan must be cheaper, where `share` was asked for.
+
+        Examples
+        --------
+        >>> import whence as wh
+        >>> wh.Newsvendor(1, 2).at_least(0, 5.0).share_below(0.25), AnyPlan(wh.Newsvendor(1, 2)).share_below(0.25)
+        (0.25, 0.2)
+        """
+        return share
+
     @abstractmethod
     def refusal(self, decision: Any) -> str | None:
         """None where a feasible plan of the problem belongs to the set, otherwise one sentence that says why not."""
@@ -122,6 +133,10 @@ class AnyPlan(PlanSet):
 
     def as_plain(self) -> str:
         return ANY
+
+    def share_below(self, share: float) -> float:
+        """Return `share` of the best plan's cost as one of the decision's, where the decision is so much above it."""
+        return share / (1.0 + share)
 
     def refusal(self, decision: Any) -> str | None:
         return None

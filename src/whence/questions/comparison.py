@@ -17,9 +17,8 @@ from whence.checks import FUNCTION, POSITIVE, at_least
 from whence.claims.plans import PlanBeats
 from whence.engines import AUTO, engine_named
 from whence.errors import InputError, InputTypeError, WhenceError
-from whence.explain.provenance import sample_costs
 from whence.features.space import Space
-from whence.problems.base import cost_unit_of
+from whence.problems.base import cost_unit_of, sample_costs
 from whence.question import Limits, Progress, Question
 from whence.questions.result import CHANGED, Result, intact_of
 from whence.report.document import scalar

@@ -18,7 +18,7 @@ from whence import checks
 from whence.certificate.verify import Verification
 from whence.checks import FLAG, POSITIVE, refused
 from whence.errors import InputError, SolverError, WhenceError
-from whence.explain.provenance import in_order
+from whence.explain.build_question import in_order
 from whence.problems.base import cost_unit_of
 from whence.problems.pricing import Priced, Terms
 from whence.questions.price_arguments import held, ranges

@@ -17,7 +17,7 @@ from msgspec import field as entry
 from whence.certificate.verify import Verification
 from whence.checks import FLAG, POSITIVE, at_least, one_of
 from whence.errors import InputError, InputTypeError, WhenceError
-from whence.explain.provenance import in_order
+from whence.explain.build_question import in_order
 from whence.problems.base import cost_unit_of
 from whence.problems.plan_sets import PlanSet
 from whence.problems.pricing import Limit, Moved, Parameter, Priced

@@ -30,7 +30,7 @@ from whence.util.json import to_plain
 
 if TYPE_CHECKING:
     from whence.explain.explanation import Costs, Explanation
-    from whence.explain.provenance import Source
+    from whence.explain.recheck import Source
 
 __all__ = ["changes_of", "document_digest", "document_of", "question_digest", "report_of"]
 

@@ -14,7 +14,7 @@ from tests.forests import paper_forest
 import whence as wh
 from whence.batch.many import _with_source
 from whence.examples import bakery
-from whence.explain.provenance import Source
+from whence.explain.recheck import Source
 
 
 def small(seed: int = 0, n: int = 30, **parts: Any) -> wh.Policy:
@@ -56,8 +56,8 @@ def test_pickled_explanations_travel_light() -> None:
 
 
 CHILD = """
-from tests.explain.test_provenance import small
-from whence.explain.provenance import Source
+from tests.explain.test_source import small
+from whence.explain.recheck import Source
 print(sorted(Source.of(small()).fingerprints().items()))
 """
 
