@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -228,7 +227,9 @@ def test_rules_of_both_answers_are_verified(seed: int) -> None:
     assert why.rule is not None
     assert why.nearest.rule is not None and why.nearest.rule.maximal  # noqa: PT018
     assert why.light().verify(case.policy).differences == []
-    wrong = structs.replace(why.nearest, rule=replace(why.nearest.rule, share=0.5 * why.nearest.rule.share + 0.25))
+    wrong = structs.replace(
+        why.nearest, rule=structs.replace(why.nearest.rule, share=0.5 * why.nearest.rule.share + 0.25)
+    )
     differences = structs.replace(why, nearest=wrong).light().verify(case.policy).differences
     assert any("nearest.region.share" in one for one in differences), differences
 
@@ -244,11 +245,11 @@ def test_a_rule_that_ran_out_of_time_is_checked() -> None:
         why = why.with_rule(None)
         rule = why.rule
         assert rule is not None
-        short = structs.replace(why, rule=replace(rule, maximal=False)).light()
+        short = structs.replace(why, rule=structs.replace(rule, maximal=False)).light()
         assert short.verify(case.policy).differences == [], seed
         for condition in rule.conditions if rule.proved else ():
-            others = tuple(one for one in rule.conditions if one is not condition)
-            wrong = structs.replace(why, rule=replace(rule, conditions=others, maximal=False)).light()
+            others = [one for one in rule.conditions if one is not condition]
+            wrong = structs.replace(why, rule=structs.replace(rule, conditions=others, maximal=False)).light()
             assert "The rule is not true everywhere in its region." in wrong.verify(case.policy).differences, seed
             wider += 1
     assert wider > 10

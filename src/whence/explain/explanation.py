@@ -17,12 +17,12 @@ from whence.errors import InputError
 from whence.explain.forecast_policy import Forecasted
 from whence.explain.recheck import Source
 from whence.explain.robust import WITHIN, Held, Refitted, Reliance
-from whence.explain.rule import Region, region_of
+from whence.explain.rule import region_of
 from whence.problems.base import DecisionProblem, cost_unit_of
 from whence.problems.plan_sets import PlanSet
 from whence.question import Question
 from whence.report.build import document_digest, document_of, report_of
-from whence.report.document import Finding, QualityEntry, Report
+from whence.report.document import Finding, QualityEntry, RegionEntry, Report
 from whence.report.plan_drawings import plan_of
 from whence.report.reading import loaded, report_from
 from whence.report.words import wrapped
@@ -162,7 +162,7 @@ class Explanation(Finding, frozen=True, kw_only=True, eq=False, dict=True, weakr
     #: In how many refits it holds, where that was found out.
     agreed: Held | None = None
     #: The box of contexts around it in which it stays true, where that was found out (see `region`).
-    rule: Region | None = None
+    rule: RegionEntry | None = None
     #: Where the policy forecasts: the forecasts in both contexts, and what the plans cost in the one found.
     forecast: Forecasted | None = None
     #: The set of plans that was asked about; None in a light explanation.
@@ -381,7 +381,7 @@ class Explanation(Finding, frozen=True, kw_only=True, eq=False, dict=True, weakr
             return None if self.written is None else self.written.usual
         return self.source.usual(self.context)
 
-    def region(self, time_limit: float | None = 5.0) -> Region:
+    def region(self, time_limit: float | None = 5.0) -> RegionEntry:
         """Return the largest box of contexts around the explanation in which it stays true, as a rule.
 
         Of a set of plans, it is about the plan that is named as `alternative`. Where no context was found, none is in
@@ -404,7 +404,7 @@ class Explanation(Finding, frozen=True, kw_only=True, eq=False, dict=True, weakr
         POSITIVE.or_none().check("time_limit", time_limit)
         if self.context is None:
             why = "there is no such context" if self.status == "none" else "no such context was found in time"
-            return Region((), 0.0, self.status == "none", False, f"No rule: {why}.")
+            return RegionEntry.none(why, maximal=self.status == "none")
         source = self._source("grown into a region")
         if self.question is None:
             raise InputError(f"An explanation without its question has no region; its status is {self.status!r}.")
@@ -535,7 +535,7 @@ class Explanation(Finding, frozen=True, kw_only=True, eq=False, dict=True, weakr
             reliance=None if report.reliance is None else Reliance.of_entry(report.reliance),
             nearest=None if report.nearest is None else cls._of(report.nearest),
             agreed=None if report.held is None else Held(report.held.times, report.held.refits),
-            rule=None if report.region is None else Region.of_entry(report.region),
+            rule=report.region,
             forecast=None if report.forecast is None else Forecasted.of_entry(report.forecast),
             written=report,
         )

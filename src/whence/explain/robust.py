@@ -200,36 +200,30 @@ class Reliance:
 
     @classmethod
     def of_entry(cls, entry: RelianceEntry) -> Reliance:
-        """What a document says of it."""
-
-        def held(found: ShownHeld) -> Held:
-            return Held(found.times, found.refits)
-
-        ladder = tuple(
-            Rung(
-                rung.confidence,
-                rung.status,
-                number_from_plain(rung.distance),
-                number_from_plain(rung.bound),
-                None if rung.held is None else held(rung.held),
-                rung.expected,
-            )
-            for rung in entry.ladder
-        )
-        seen = entry.worlds
+        """Return what a document says of it."""
         return cls(
             entry.wanted,
             entry.refits,
             entry.confidence,
-            held(entry.chosen),
-            held(entry.judged),
-            ladder,
+            _held_of(entry.chosen),
+            _held_of(entry.judged),
+            tuple(
+                Rung(
+                    rung.confidence,
+                    rung.status,
+                    number_from_plain(rung.distance),
+                    number_from_plain(rung.bound),
+                    None if rung.held is None else _held_of(rung.held),
+                    rung.expected,
+                )
+                for rung in entry.ladder
+            ),
             share=entry.share,
             interval=None if entry.interval is None else (entry.interval[0], entry.interval[1]),
-            curve=None if seen is None else _curve_of(seen),
+            curve=None if entry.worlds is None else _curve_of(entry.worlds),
             least_gain=entry.least_gain,
             needed=entry.needed,
-            own=None if entry.own is None else held(entry.own),
+            own=None if entry.own is None else _held_of(entry.own),
         )
 
     @property
@@ -249,6 +243,10 @@ class Reliance:
         if self.curve is None or self.reached:
             return None
         return self.curve.times(self.wanted, self.confidence)
+
+
+def _held_of(entry: ShownHeld) -> Held:
+    return Held(entry.times, entry.refits)
 
 
 def _curve_of(entry: WorldsEntry) -> Curve:

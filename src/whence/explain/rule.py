@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from whence.explain.build_question import any_plan
 from whence.features import Ordered, Schema
 from whence.features.space import Space
 from whence.question import Question
-from whence.report.document import RegionEntry, scalar
+from whence.report.document import RegionCondition, RegionEntry, scalar
 from whence.report.numbers import plain, share, with_unit
 from whence.report.question_words import rule_claim
 from whence.search.regions import Region as Box
@@ -23,7 +23,7 @@ from whence.search.regions import within_box
 if TYPE_CHECKING:
     from whence.explain.explanation import Explanation
 
-__all__ = ["Condition", "Region", "date_conditions", "fault_of", "region_of"]
+__all__ = ["date_conditions", "fault_of", "region_of"]
 
 
 #: Most conditions of a rule that is short enough to be told.
@@ -38,100 +38,7 @@ FEW = 5
 SAME, NEARLY = 1e-12, 1e-9
 
 
-@dataclass(frozen=True)
-class Condition:
-    """What a region asks of one feature.
-
-    Attributes
-    ----------
-    feature : str
-        Its name.
-    low, high : float or None
-        Of a number: from where to where; None where that end is as free as the question leaves it.
-    values : tuple or None
-        Of a category or switch: the values allowed.
-    text : str
-        The condition as it is written, such as "temperature is at most 21.7 °C".
-    was, found : object
-        The feature in the initial context and in the one found.
-    room : pair of float or None
-        Of a number: from where to where the question let it change.
-    known : tuple or None
-        Of a category or switch: all of its values.
-    """
-
-    feature: str
-    low: float | None
-    high: float | None
-    values: tuple[Any, ...] | None
-    text: str
-    was: Any = None
-    found: Any = None
-    room: tuple[float, float] | None = None
-    known: tuple[Any, ...] | None = None
-
-
-@dataclass(frozen=True)
-class Region:
-    """A box of contexts in which an explanation stays true.
-
-    Attributes
-    ----------
-    conditions : tuple of Condition
-        What it asks of the features that it does not leave free.
-    share : float
-        The share of the past contexts inside.
-    maximal : bool
-        Whether no further cell fits in any direction; otherwise the time was up before that was known.
-    proved : bool
-        Whether the explanation is known to stay true in all of it.
-    sentence : str
-        The rule, or why there is none worth telling.
-    """
-
-    conditions: tuple[Condition, ...]
-    share: float
-    maximal: bool
-    proved: bool
-    sentence: str
-
-    @classmethod
-    def of_entry(cls, entry: RegionEntry) -> Region:
-        """Return what a document says of it."""
-        conditions = tuple(
-            Condition(
-                one.feature,
-                one.low,
-                one.high,
-                None if one.values is None else tuple(one.values),
-                one.text,
-                one.was,
-                one.found,
-                None if one.room is None else (one.room[0], one.room[1]),
-                None if one.known is None else tuple(one.known),
-            )
-            for one in entry.conditions
-        )
-        return cls(conditions, entry.share, entry.maximal, entry.proved, entry.sentence)
-
-    @property
-    def short(self) -> bool:
-        """Whether it is worth telling: few conditions, and some past context inside."""
-        return self.proved and self.share > 0.0 and len(self.conditions) <= SHORT
-
-    def __str__(self) -> str:
-        return self.sentence
-
-    @property
-    def frame(self) -> pd.DataFrame:
-        """The conditions, one row per feature."""
-        return pd.DataFrame(
-            [(one.feature, one.low, one.high, one.values) for one in self.conditions],
-            columns=["feature", "low", "high", "values"],
-        )
-
-
-def region_of(explanation: Explanation, time_limit: float | None) -> Region:
+def region_of(explanation: Explanation, time_limit: float | None) -> RegionEntry:
     """Return the region of an explanation that has a context and still knows its question."""
     source, question = explanation.source, explanation.question
     assert source is not None and question is not None and explanation.context is not None  # noqa: PT018
@@ -139,13 +46,21 @@ def region_of(explanation: Explanation, time_limit: float | None) -> Region:
     claim = question.claim
     if claim.plans is not None and claim.is_confident and after is not None and claim.rival(after) is not None:
         # A plan of a set that is surely better than those outside it need not be the best of the set.
-        return Region((), 0.0, False, False, "No rule: another plan of the set is better in the context found.")
+        return RegionEntry.none("another plan of the set is better in the context found")
     box = _grown(explanation, question.with_time(time_limit))
     if box is None:
-        return Region((), 0.0, False, False, "No rule: the time was up before the forest was laid out.")
-    conditions = tuple(_conditions(explanation, box))
+        return RegionEntry.none("the time was up before the forest was laid out")
+    conditions = _conditions(explanation, box)
     inside = float(_inside(explanation, box).mean())
-    return Region(conditions, inside, box.maximal, box.proved, _sentence(explanation, conditions, inside, box))
+    return RegionEntry(
+        sentence=_sentence(explanation, conditions, inside, box),
+        conditions=conditions,
+        share=inside,
+        maximal=box.maximal,
+        proved=box.proved,
+        # Worth telling are few conditions, and some past context inside.
+        short=box.proved and inside > 0.0 and len(conditions) <= SHORT,
+    )
 
 
 def _grown(explanation: Explanation, question: Question) -> Box | None:
@@ -161,7 +76,7 @@ def _grown(explanation: Explanation, question: Question) -> Box | None:
     return box
 
 
-def fault_of(explanation: Explanation, rule: Region) -> str:
+def fault_of(explanation: Explanation, rule: RegionEntry) -> str:
     """Return what is wrong with a rule that was found before its time was up; empty where it is true.
 
     The box is grown once more, within the rule: it must fill it.
@@ -179,7 +94,7 @@ def fault_of(explanation: Explanation, rule: Region) -> str:
     return "" if filled and box is not None and box.proved else "The rule is not true everywhere in its region."
 
 
-def _space_of(explanation: Explanation, rule: Region) -> Space | None:
+def _space_of(explanation: Explanation, rule: RegionEntry) -> Space | None:
     """Return the allowed contexts of a rule, seen from the explanation; None where that is not one of them."""
     source, question = explanation.source, explanation.question
     assert source is not None and question is not None and explanation.context is not None  # noqa: PT018
@@ -220,7 +135,7 @@ def _inside(explanation: Explanation, box: Box) -> Any:
     return inside
 
 
-def _conditions(explanation: Explanation, box: Box) -> list[Condition]:
+def _conditions(explanation: Explanation, box: Box) -> list[RegionCondition]:
     source, question = explanation.source, explanation.question
     assert source is not None and question is not None and explanation.context is not None  # noqa: PT018
     schema, space = source.schema, question.space
@@ -231,16 +146,15 @@ def _conditions(explanation: Explanation, box: Box) -> list[Condition]:
     for name in schema.names:
         at = [j for j, owner in enumerate(names) if owner == name]
         if pd.api.types.is_scalar(values[name]) and pd.isna(values[name]):
-            found.append(Condition(name, None, None, (None,), f"{name} is missing"))
+            found.append(RegionCondition(feature=name, values=[None], text=f"{name} is missing"))
             continue
         if box.full[at].all():
             continue
         unit, kind = schema.unit(name), schema.kinds()[name]
         if kind == "date":
-            asked = date_conditions(schema, name, box, before[name], values[name])
-            found += [Condition(**one) for one in asked]
+            found += date_conditions(schema, name, box, before[name], values[name])
             continue
-        both = {"was": before[name], "found": values[name]}
+        both: dict[str, Any] = {"feature": name, "was": scalar(before[name]), "found": scalar(values[name])}
         if len(at) > 1 or kind == "categorical":
             known = tuple(schema.categories(name))
             if isinstance(schema.kind(name), Ordered):
@@ -250,12 +164,12 @@ def _conditions(explanation: Explanation, box: Box) -> list[Condition]:
                 held = box.categories[at]
             levels = [level for level, inside in zip(known, held.tolist(), strict=True) if inside]
             text = f"{name} is {_or(list(map(str, levels)))}"
-            found.append(Condition(name, None, None, tuple(levels), text, **both, known=known))
+            found.append(_among(levels, known, text, **both))
             continue
         j = at[0]
         if kind == "binary":
             text = f"{name} is {_switch(values[name])}"
-            found.append(Condition(name, None, None, (values[name],), text, **both, known=(False, True)))
+            found.append(_among([values[name]], [False, True], text, **both))
             continue
         slack = 0.0 if space.levels[j] is not None else 1e-9 * max(scale[j], abs(offset[j]))
         # The explanation itself often lies on the edge, and belongs to the region to the last digit.
@@ -267,11 +181,16 @@ def _conditions(explanation: Explanation, box: Box) -> list[Condition]:
         if box.upper[j] < max(space.upper[j], space.start[j]):
             high = max(here, float(offset[j] + scale[j] * box.upper[j] - slack))
         ends = min(space.lower[j], space.start[j]), max(space.upper[j], space.start[j])
-        room = float(offset[j] + scale[j] * ends[0]), float(offset[j] + scale[j] * ends[1])
+        room = [float(offset[j] + scale[j] * end) for end in ends]
         step = getattr(schema.kind(name), "step", None) if kind == "continuous" else None
         text = f"{name} is {_between(low, high, here, scale[j], unit, step)}"
-        found.append(Condition(name, low, high, None, text, **both, room=room))
+        found.append(RegionCondition(low=low, high=high, text=text, room=room, **both))
     return found
+
+
+def _among(values: Iterable[Any], known: Iterable[Any], text: str, **both: Any) -> RegionCondition:
+    """Return the condition that allows for some of the values that are known."""
+    return RegionCondition(values=[*map(scalar, values)], known=[*map(scalar, known)], text=text, **both)
 
 
 def _between(
@@ -325,7 +244,7 @@ def _same_costs(explanation: Explanation) -> bool:
     return one is not None and other is not None and np.array_equal(one, other)
 
 
-def _sentence(explanation: Explanation, conditions: tuple[Condition, ...], inside: float, box: Box) -> str:
+def _sentence(explanation: Explanation, conditions: list[RegionCondition], inside: float, box: Box) -> str:
     better = rule_claim(explanation)
     if explanation.kind == "relative" and not any(explanation.saving) and _same_costs(explanation):
         better = "both plans cost the same"
@@ -348,8 +267,8 @@ FEW_PARTS = 4
 SAME_COORDINATE = 1e-9
 
 
-def date_conditions(schema: Schema, name: str, box: Box, before: Any, after: Any) -> list[dict[str, Any]]:
-    """Return the fields of one condition for every part of the date `name` that a box does not leave free.
+def date_conditions(schema: Schema, name: str, box: Box, before: Any, after: Any) -> list[RegionCondition]:
+    """Return a condition for every part of the date `name` that a box does not leave free.
 
     `before` and `after` are the days of the initial context and of the one found.
     """
@@ -361,18 +280,8 @@ def date_conditions(schema: Schema, name: str, box: Box, before: Any, after: Any
         held = _held(schema, at, known, box)
         levels = [level for level, inside in zip(known, held.tolist(), strict=True) if inside]
         text = f"{name} {_words(part, levels)}"
-        found.append(
-            {
-                "feature": f"{name}: {part}",
-                "low": None,
-                "high": None,
-                "values": tuple(levels),
-                "text": text,
-                "was": was[part],
-                "found": now[part],
-                "known": tuple(known),
-            }
-        )
+        both = {"was": scalar(was[part]), "found": scalar(now[part])}
+        found.append(_among(levels, known, text, feature=f"{name}: {part}", **both))
     return found
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from whence.errors import InputError, InputTypeError
 from whence.features import Binary, Categorical, Date
 from whence.plot.canvas import INK, SOFT, axes_for, fitting, report_in, titled
+from whence.report.document import scalar
 from whence.report.html import ALTERNATIVE, DECISION, THEN
 from whence.report.numbers import value
 from whence.report.question_words import other_plan, rule_claim
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from whence.explain.explanation import Explanation
-    from whence.explain.rule import Condition
     from whence.policy import Policy
+    from whence.report.document import RegionCondition
 
 __all__ = ["draw_rule", "plane"]
 
@@ -280,7 +281,7 @@ def draw_rule(ax: Axes, why: Explanation, sides: Sequence[Axis]) -> None:
             said = "_"
 
 
-def _holds(condition: Condition) -> bool:
+def _holds(condition: RegionCondition) -> bool:
     """Return whether a feature keeps to its condition in the initial context."""
     if condition.values is not None:
         return condition.was in condition.values
@@ -289,13 +290,13 @@ def _holds(condition: Condition) -> bool:
     return low <= float(condition.was) <= high
 
 
-def _parts(side: Axis, condition: Condition | None) -> list[tuple[float, float]]:
+def _parts(side: Axis, condition: RegionCondition | None) -> list[tuple[float, float]]:
     """Return from where to where the box reaches along one side: in one piece, or a piece for every value allowed."""
     first, last = float(side.edges[0]), float(side.edges[-1])
     if condition is None:
         return [(first, last)]
     if condition.values is not None:
-        return [(i - 0.5, i + 0.5) for i, one in enumerate(side.values) if one in condition.values]
+        return [(i - 0.5, i + 0.5) for i, one in enumerate(side.values) if scalar(one) in condition.values]
     low, high = condition.room or (first, last)
     low, high = low if condition.low is None else condition.low, high if condition.high is None else condition.high
     return [(max(first, low), min(last, high))]

@@ -24,7 +24,7 @@ from whence.report.document import (
 from whence.report.fingerprint import digest, versions
 from whence.report.observations import KEPT, most_moved, spread_of
 from whence.report.plan_drawings import map_of
-from whence.report.reliance import held_of, region_of, reliance_of
+from whence.report.reliance import held_of, reliance_of
 from whence.report.words import forecast_of, sentences, shown_of
 from whence.util.json import to_plain
 
@@ -74,8 +74,8 @@ def report_of(explanation: Explanation) -> Report:
         usual=explanation.usual,
         reliance=written.reliance if written else reliance_of(explanation),
         nearest=None if explanation.nearest is None else explanation.nearest.report,
-        held=None if explanation.agreed is None else held_of(explanation.agreed),
-        region=written.region if written else region_of(explanation.rule),
+        held=held_of(explanation.agreed),
+        region=written.region if written else explanation.rule,
         quality=written.quality if written else None if source is None else source.quality,
         forecast=forecast_of(explanation),
         unrestricted=None if inner is None else inner.report,

@@ -12,6 +12,7 @@ import sys
 from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
+import pandas as pd
 from msgspec import Meta, Struct, field
 
 from whence.util.aliases import Kind, Status
@@ -347,7 +348,10 @@ class RegionCondition(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class RegionEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The largest box of contexts around the one found in which the explanation stays true."""
+    """The largest box of contexts around the one found in which the explanation stays true.
+
+    In a text it is its sentence; `frame` holds the conditions, one row per feature.
+    """
 
     sentence: Annotated[str, about("The rule, or why there is none worth telling.")]
     conditions: Annotated[list[RegionCondition], about("Of the features that it does not leave free.")]
@@ -355,6 +359,21 @@ class RegionEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     maximal: Annotated[bool, about("Whether it cannot be larger; otherwise the time was up.")]
     proved: Annotated[bool, about("Whether the explanation is known to stay true in all of it.")]
     short: Annotated[bool, about("Whether it is worth telling.")]
+
+    @classmethod
+    def none(cls, why: str, maximal: bool = False) -> RegionEntry:
+        """Return that there is no rule, and why."""
+        said = f"No rule: {why}."
+        return cls(sentence=said, conditions=[], share=0.0, maximal=maximal, proved=False, short=False)
+
+    def __str__(self) -> str:
+        return self.sentence
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """The conditions, one row per feature."""
+        columns = ["feature", "low", "high", "values"]
+        return pd.DataFrame([[getattr(one, name) for name in columns] for one in self.conditions], columns=columns)
 
 
 class SimpleRule(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -10,13 +10,10 @@ from whence.features import Schema
 from whence.report.document import (
     CurveStep,
     LadderRung,
-    RegionCondition,
-    RegionEntry,
     RelianceEntry,
     Report,
     ShownHeld,
     WorldsEntry,
-    scalar,
 )
 from whence.report.numbers import plain, share, with_unit
 from whence.report.question_words import other_plan, share_of_truth
@@ -27,7 +24,6 @@ from whence.util.text import joined
 if TYPE_CHECKING:
     from whence.explain.explanation import Explanation
     from whence.explain.robust import Held
-    from whence.explain.rule import Region
     from whence.worlds.curve import Curve
 
 __all__ = [
@@ -36,10 +32,8 @@ __all__ = [
     "by_a_hair",
     "followed",
     "gain_in_words",
-    "held_of",
     "is_reliable",
     "outside",
-    "region_of",
     "reliance_in_words",
     "reliance_of",
     "rule_in_words",
@@ -58,6 +52,8 @@ MANY = 0.9
 MOST, UNUSUAL = 0.4, 0.1
 #: Significant digits, and those for a value that would otherwise look as if it were inside.
 DIGITS, ALL_DIGITS = 6, 17
+#: What a document holds of it as it is.
+ALIKE = ("wanted", "refits", "confidence", "share", "least_gain", "needed", "wider")
 #: What was drawn anew, in words.
 DRAWN = {"seed": "other random numbers, same data", "bootstrap": "data drawn anew"}
 
@@ -67,11 +63,11 @@ def reliance_of(explanation: Explanation) -> RelianceEntry | None:
     reliance, source = explanation.reliance, explanation.source
     if reliance is None:
         return None
-    inside = reliance.refits != "worlds" or source is None or explanation.context is None
+    known = None
+    if reliance.refits == "worlds" and source is not None and explanation.context is not None:
+        known = outside(source.schema, explanation.context)
     return RelianceEntry(
-        wanted=reliance.wanted,
-        refits=reliance.refits,
-        confidence=reliance.confidence,
+        **{name: getattr(reliance, name) for name in ALIKE},
         chosen=held_of(reliance.chosen),
         judged=held_of(reliance.judged),
         ladder=[
@@ -80,20 +76,21 @@ def reliance_of(explanation: Explanation) -> RelianceEntry | None:
                 status=rung.status,
                 distance=to_plain(float(rung.distance)),
                 bound=to_plain(float(rung.bound)),
-                held=None if rung.held is None else held_of(rung.held),
+                held=held_of(rung.held),
                 expected=rung.expected,
             )
             for rung in reliance.ladder
         ],
-        share=reliance.share,
         interval=None if reliance.interval is None else list(reliance.interval),
         worlds=None if reliance.curve is None else worlds_entry(reliance.curve),
-        least_gain=reliance.least_gain,
-        needed=reliance.needed,
-        outside=[] if inside else outside(source.schema, explanation.context),  # type: ignore[union-attr, arg-type]
-        wider=reliance.wider,
-        own=None if reliance.own is None else held_of(reliance.own),
+        outside=known or [],
+        own=held_of(reliance.own),
     )
+
+
+def held_of(held: Held | None) -> Any:
+    """Return in how many refits, as plain data."""
+    return None if held is None else ShownHeld(**held._asdict())
 
 
 def worlds_entry(curve: Curve) -> WorldsEntry:
@@ -115,39 +112,6 @@ def worlds_entry(curve: Curve) -> WorldsEntry:
             )
             for i, (kappa, answered, true) in enumerate(zip(curve.kappas, curve.answered, curve.true, strict=True))
         ],
-    )
-
-
-def held_of(held: Held) -> ShownHeld:
-    """In how many refits, as plain data."""
-    return ShownHeld(times=held.times, refits=held.refits)
-
-
-def region_of(region: Region | None) -> RegionEntry | None:
-    """The entry of a rule."""
-    if region is None:
-        return None
-    conditions = [
-        RegionCondition(
-            feature=one.feature,
-            low=one.low,
-            high=one.high,
-            values=None if one.values is None else [scalar(value) for value in one.values],
-            text=one.text,
-            was=scalar(one.was),
-            found=scalar(one.found),
-            room=None if one.room is None else list(one.room),
-            known=None if one.known is None else [scalar(value) for value in one.known],
-        )
-        for one in region.conditions
-    ]
-    return RegionEntry(
-        sentence=region.sentence,
-        conditions=conditions,
-        share=region.share,
-        maximal=region.maximal,
-        proved=region.proved,
-        short=region.short,
     )
 
 
