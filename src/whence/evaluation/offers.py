@@ -74,13 +74,6 @@ class Offer:
 def better_forecast(policy: Policy, X: pd.DataFrame, Y: Floats) -> Offer | None:
     """Return the forecast that predicts best, where that is clearly better than by the policy's own weights.
 
-    Parameters
-    ----------
-    policy : Policy
-        Whose weights are fitted anew to parts of the rows.
-    X, Y : DataFrame, ndarray
-        Contexts and outcomes.
-
     Examples
     --------
     >>> import whence as wh

@@ -31,14 +31,9 @@ __all__ = ["Forecasted", "after_of", "before_of", "check_asked", "forecast_quest
 
 @dataclass(frozen=True, eq=False)
 class Forecasted:
-    """What is forecast in the initial context and in the one found, and what both plans cost there.
+    """What is forecast in the initial context and in the one found, outcome by outcome, and what both plans cost there.
 
-    Attributes
-    ----------
-    before, after : ndarray of shape (outcomes,)
-        The forecast of every outcome; `after` is None where no context was found.
-    decision_after, alternative_after : ndarray of shape (n,), optional
-        What either plan costs where the forecast of the context found is off by the residual of each past observation.
+    Costs are by past observation: of each, the residual is added to the forecast of the context found.
     """
 
     before: Floats

@@ -140,17 +140,7 @@ R = TypeVar("R", bound=Any)
 
 @dataclass
 class Inquiry(ABC, Generic[R]):
-    """One question about a policy, or about a model: its claim, where it may hold, and what is known of the answer.
-
-    Attributes
-    ----------
-    subject : Subject
-        What is asked.
-    search : callable
-        What answers.
-    draft : Explanation or Crossing
-        All that is known before the answer.
-    """
+    """One question about a policy, or a model: its claim, where it may hold, and what is known before the answer."""
 
     subject: Subject
     request: SearchRequest
@@ -201,17 +191,7 @@ class Inquiry(ABC, Generic[R]):
 
 @dataclass
 class _Inquiry(Inquiry[Explanation]):
-    """A question about plans that is asked once, or once for every rung of the ladder of confidence.
-
-    Attributes
-    ----------
-    here : ndarray
-        What the claim is judged by in the initial context: the weights, or the forecast.
-    decided : float
-        The cost of what the policy decides there.
-    relax : bool
-        Whether to try what would do without restrictions.
-    """
+    """A question about plans that is asked once, or once for every rung of the ladder."""
 
     subject: Policy
     request: Request
@@ -368,19 +348,7 @@ def _check_accepted(policy: Policy, request: Request, question: Question, explan
 
 
 def _without_search(question: Question, before: Floats, costs: Costs, best: float) -> Answer | None:
-    """Return the answers that need no search: the criterion holds already, or no observation speaks for the plan.
-
-    Parameters
-    ----------
-    question : Question
-        What is asked.
-    before : ndarray
-        The weights in the initial context.
-    costs : Costs
-        What both plans cost there.
-    best : float
-        The cost of what the policy decides there.
-    """
+    """Return the answers that need no search: the criterion holds already, or no observation speaks for the plan."""
     # Only the search can say by how many standard errors it holds, and how usual the context is.
     searched = question.claim.is_confident or question.space.plausibility is not None
     if not searched and _excess_before(question, before, costs, best) <= question.claim.tau:

@@ -57,13 +57,7 @@ class Confirmed(NamedTuple):
 
 
 def confirmed(question: Question, answer: Answer, schema: Schema, initial: pd.Series, inputs_of: Any) -> Confirmed:
-    """Return the context of `answer`, once everything about it is computed afresh and is as it should be.
-
-    Parameters
-    ----------
-    inputs_of : callable
-        From a context in the user's units to the row that the weights' estimator sees.
-    """
+    """Return the context of `answer`, once everything about it is computed afresh and is as it should be."""
     context = context_found(question, answer, schema, initial)
     distance = distance_of(question.space, answer, schema.encode_row(context), context)
     row = inputs_of(context)

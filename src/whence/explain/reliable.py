@@ -140,23 +140,11 @@ def explained_truly(
     request: Request,
     itself: Callable[[Reliance], Reliance] = lambda found: found,
 ) -> Explanation:
-    """The nearest explanation by the standard errors that the share asked for needs.
+    """Return the nearest explanation by the standard errors that the share asked for needs.
 
     Where no context keeps them, or no number of them reaches the share, it is the one by the most that there are: its
-    `reliance` says what share of such answers is true.
-
-    Parameters
-    ----------
-    at : callable
-        The nearest explanation by that many standard errors.
-    finished : callable
-        It with all that is shown of it, which only the one that is chosen needs.
-    calibrate : callable
-        What says how often answers are true by standard errors.
-    request : Request
-        With the share asked for.
-    itself : callable
-        What adds how many answers to this very question are true.
+    `reliance` says what share of such answers is true. `at` searches by so many; `finished` adds all that is shown of
+    the one that is chosen, and `itself` how many answers to this very question are true.
     """
     assert request.holds is not None
     wanted = float(request.holds)

@@ -97,13 +97,6 @@ def expected_share(over: Floats, tolerance: float) -> float | None:
     Nine of ten say little: so many hold by luck, and of several rungs a lucky one is met first. By how much they hold
     says more. With the mean and the spread of the ten, a further one follows Student's distribution.
 
-    Parameters
-    ----------
-    over : ndarray
-        By how much the alternative costs more than it may, one number for each refit.
-    tolerance : float
-        Up to which it holds.
-
     Examples
     --------
     >>> round(expected_share(np.array([-3.0, -2.0, -1.0, -2.0]), 0.0), 3)
@@ -120,21 +113,7 @@ def expected_share(over: Floats, tolerance: float) -> float | None:
 
 @dataclass(frozen=True)
 class Rung:
-    """One step of the ladder: its standard errors, the distance of the nearest context, and how often it holds.
-
-    Attributes
-    ----------
-    confidence : float
-        Standard errors over the trees, or the neighbours, by which the alternative had to be better.
-    status : str
-        How the search for it ended.
-    distance, bound : float
-        Of the context found, and the proved lower bound on the nearest one.
-    held : Held or None
-        In how many of the refits that choose it holds; None where there is no context.
-    expected : float or None
-        In which share of further refits it is expected to hold: see :func:`expected_share`.
-    """
+    """One step of the ladder: standard errors, how the search by as many ended, and in how many refits it holds."""
 
     confidence: float
     status: str
@@ -267,15 +246,7 @@ def _curve_of(entry: WorldsEntry) -> Curve:
 
 
 class Refitted:
-    """The refits of a policy's weights, and whether an explanation holds in them.
-
-    Parameters
-    ----------
-    source : Source
-        The parts of the policy.
-    kind : {"seed", "bootstrap"}, optional
-        What is drawn anew; the random numbers of the weights where they have any, otherwise the data.
-    """
+    """The refits of a policy's weights, and whether an explanation holds in them."""
 
     def __init__(self, source: Source, kind: RefitKind | None = None) -> None:
         self.source = source
@@ -389,24 +360,10 @@ def explained_reliably(
     limits: Limits | None = None,
     on_nearest: Callable[[Explanation], Any] | None = None,
 ) -> Explanation:
-    """The nearest explanation met on the ladder of confidence that holds in the wanted share of the refits.
+    """Return the nearest explanation met on the ladder that holds in the wanted share of the refits.
 
-    Where none does, the one that holds in most of them: its `reliance` says how often.
-
-    Parameters
-    ----------
-    at : callable
-        The nearest explanation by that many standard errors.
-    finished : callable
-        It with all that is shown of it, which only the one that is chosen needs.
-    refitted : Refitted
-        The refits by which it is chosen and judged.
-    wanted : float
-        The share of the refits in which it has to hold.
-    limits : Limits, optional
-        Of the whole ladder, the making of refits included.
-    on_nearest : callable, optional
-        Called with the nearest explanation in this fit, as soon as it is found.
+    Where none does, the one that holds in most of them: its `reliance` says how often. `at` searches by so many
+    standard errors; `finished` adds all that is shown of the one that is chosen. `limits` include the making of refits.
     """
     nearest = finished(at(0.0))
     if on_nearest is not None:

@@ -109,19 +109,7 @@ class AskedForecast(ABC):
 
 
 class AskedTrees(AskedForecast):
-    """A forecast that is a sum over trees.
-
-    Parameters
-    ----------
-    read : FittedTrees
-        What was read of the model.
-    forecast : Forecast
-        Which of its trees add up to what.
-    label : object
-        What the model calls it, where it has several.
-    layout : Layout
-        Where its columns stand among those of the schema.
-    """
+    """A forecast that is a sum over trees: `layout` says where their columns stand among those of the schema."""
 
     engine = "search (forecast)"
 
@@ -216,17 +204,7 @@ class LineOfPolicy:
 
 
 class AskedLine(AskedForecast):
-    """A forecast that is a line.
-
-    Parameters
-    ----------
-    source : FittedLine or LineOfPolicy
-        The model itself.
-    line : Line
-        What was read of it.
-    history : DataFrame
-        Past contexts.
-    """
+    """A forecast that is a line, with the model itself and the past contexts."""
 
     engine = "integer program (forecast)"
 

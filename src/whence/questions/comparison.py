@@ -210,19 +210,8 @@ class Comparison(Result):
     def verify(self, policy: Policy, *, prove: bool = False, time_limit: float | None = None) -> Verification:
         """Compare both contexts once more with a fitted `policy`: whether plans, costs and contributions agree.
 
-        Parameters
-        ----------
-        policy : Policy
-            The one that gave the comparison, or one that should be the same.
-        prove : bool
-            Everything is computed again in any case, the search for the smallest set of changes included; with this,
-            `proved` says whether that search came to an end.
-        time_limit : float, optional
-            Seconds after which to stop with what is known.
-
-        Returns
-        -------
-        Verification
+        Everything is computed again in any case, the search for the smallest set of changes included, within
+        `time_limit`; with `prove`, the result says whether that search came to an end.
         """
         from whence.questions.comparison import compare
 
@@ -579,17 +568,7 @@ def smallest_turning(worth: Floats, tau: float) -> tuple[int, ...] | None:
 
 
 def either_or(old: Floats, new: Floats, group: NDArray[np.int64], feature: Sequence[str]) -> Space:
-    """Return the contexts that have the old or the new value of every feature; their distance counts the new ones.
-
-    Parameters
-    ----------
-    old, new : ndarray
-        Both contexts in coordinates.
-    group : ndarray of int
-        Coordinates with the same number >= 0 are the levels of one category.
-    feature : sequence of str
-        Name of the feature of every coordinate.
-    """
+    """Return the contexts that have the old or the new value of every feature; their distance counts the new ones."""
     weight = np.ones(old.size)
     differs = old != new
     for name in dict.fromkeys(feature):
@@ -636,17 +615,6 @@ def shapley_of_trees(
     trees: Sequence[Any], leaf_values: Sequence[Floats], rows: tuple[Floats, Floats], player: NDArray[np.int64]
 ) -> Floats:
     """Return Shapley values of a sum over trees, by one walk through every tree.
-
-    Parameters
-    ----------
-    trees : sequence of Tree
-        As scikit-learn lays them out.
-    leaf_values : sequence of ndarray
-        For every tree what each of its nodes is worth, of which only leaves count.
-    rows : pair of ndarray
-        The old and the new context as the trees see them.
-    player : ndarray of int
-        The player that each column belongs to, -1 for columns that do not differ.
 
     Notes
     -----

@@ -165,19 +165,8 @@ class Menu(Answers):
     def verify(self, policy: Policy, *, prove: bool = False, time_limit: float | None = None) -> Verification:
         """Check every explanation against a fitted `policy`, and whether they are what they are listed as.
 
-        Parameters
-        ----------
-        policy : Policy
-            The one that gave the answer, or one that should be the same.
-        prove : bool
-            Whether to search for every explanation once more and, where the menu is complete, for a context that
-            changes no more than `up_to` features and none of the sets as a whole: there must be none.
-        time_limit : float, optional
-            Seconds for all of these searches together.
-
-        Returns
-        -------
-        Verification
+        With `prove`, every explanation is searched for once more, within `time_limit` for all, and where the menu is
+        complete a context that changes at most `up_to` features and none of the sets as a whole: there must be none.
         """
         named = {f"Answer {i}": why for i, why in enumerate(self.answers, 1)}
         if self.status != "complete":

@@ -164,20 +164,9 @@ class Reasons(Result, Sequence[str]):
     def verify(self, policy: Policy, *, prove: bool = False, time_limit: float | None = None) -> Verification:
         """Check against a fitted `policy` that the facts settle it, and that no fact can be left out.
 
-        Parameters
-        ----------
-        policy : Policy
-            The one that gave the reasons, or one that should be the same.
-        prove : bool
-            Whether to search once more: for a context that shares the facts and is an explanation, of which there must
-            be none, and for the explanations that change one of the facts. That no set of fewer facts settles it
-            follows from explanations that need no search, and is checked in any case.
-        time_limit : float, optional
-            Seconds for all of these searches together.
-
-        Returns
-        -------
-        Verification
+        With `prove`, it is searched once more, within `time_limit` for all: for a context that shares the facts and is
+        an explanation, of which there must be none, and for the explanations that change one of the facts. That no set
+        of fewer facts settles it follows from explanations that need no search, and is checked in any case.
         """
         named = {f"Without {name!r}": why for name, why in self.needed.items()}
         settling = {} if self.proof is None else {"With the facts": self.proof}

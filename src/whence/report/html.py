@@ -347,32 +347,7 @@ def write(
     question: str = "",
     policy: Policy | None = None,
 ) -> None:
-    """Write the report to `path`: a file that needs nothing else and never touches the network.
-
-    The file appears complete or not at all.
-
-    Parameters
-    ----------
-    explanation : Explanation
-        What to tell.
-    path : str or path
-        Where to write, in a folder that exists.
-    title, question : str
-        Heading of the page, and a sentence or two that say what was asked.
-    policy : Policy, optional
-        The fitted policy, to show which plan is best along each feature.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> import whence as wh
-    >>> policy = wh.Policy(wh.Newsvendor(1, 1), wh.KNNWeights(k=1)).fit([[0.0], [1.0]], [[10.0], [20.0]])
-    >>> why = policy.explain([0.2], instead=[10.0])
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write(why, pathlib.Path(folder) / "why.html", title="Why not ten?")
-    ...     print((pathlib.Path(folder) / "why.html").read_text("utf-8")[:15])
-    <!doctype html>
-    """
+    """Write the report to `path` (see `Explanation.to_html`): the file appears complete or not at all."""
     write_text(path, page(explanation, title=title, question=question, policy=policy), "a report")
 
 

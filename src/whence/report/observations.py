@@ -119,15 +119,7 @@ LEAST_PART = 0.005
 
 
 def speaking_of(report: Report, cost_headings: Sequence[str]) -> ShownSpeaking:
-    """Return how many observations speak, tables of those that move most, and what these carry together.
-
-    Parameters
-    ----------
-    report : Report
-        With its other entries filled in.
-    cost_headings : sequence of str
-        Of the columns with the costs of the decision and of the alternative.
-    """
+    """Return how many observations speak, tables of those that move most, and what these carry together."""
     seen = report.observations
     if report.forecast is not None:
         said = (

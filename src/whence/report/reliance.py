@@ -308,13 +308,7 @@ def rule_in_words(report: Report) -> str:
 
 
 def followed(report: Report) -> str:
-    """What is to be said after the nearest explanation was told: where it may be relied on.
-
-    Parameters
-    ----------
-    report : Report
-        Of an explanation that had to hold in refits.
-    """
+    """Return what is to be said after the nearest explanation was told: where it may be relied on."""
     shown = report.shown
     assert shown is not None
     if report.nearest is None:

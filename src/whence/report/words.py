@@ -484,15 +484,6 @@ def warns(quality: QualityEntry | None) -> bool:
 def quality_in_words(quality: QualityEntry, risk: str, unit: str = "", named: str = "The policy") -> str:
     """Return what its decisions cost on rows that it has not seen, and a warning where simple rules do as well.
 
-    Parameters
-    ----------
-    quality : QualityEntry
-        What was found out.
-    risk, unit : str
-        What is minimised, at the beginning of a sentence, and the unit of costs.
-    named : str
-        How the policy is called at the beginning of a sentence.
-
     Examples
     --------
     >>> found = QualityEntry(

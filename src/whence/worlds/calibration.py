@@ -77,18 +77,7 @@ class Kind(NamedTuple):
 
 
 class Worlds:
-    """The simulated worlds of a fitted policy, and what was learnt from them; kept with it.
-
-    Parameters
-    ----------
-    world : estimator, optional
-        The user's own model of the outcomes.
-
-    Attributes
-    ----------
-    curves : dict from Kind to Curve
-        What was learnt, by kind of question.
-    """
+    """The simulated worlds of a fitted policy, and what was learnt from them by kind of question; kept with it."""
 
     def __init__(self, world: Any = None) -> None:
         self.world = world
@@ -131,16 +120,8 @@ def ladder_of(policy: Any) -> tuple[float, ...]:
 class Calibration:
     """One kind of question, asked in one world after the other.
 
-    Attributes
-    ----------
-    policy : Policy
-        Fitted.
-    ask : callable
-        What asks a question in a world.
-    plans : set of plans, optional
-        What is asked instead, where it is a set, or any plan (None).
-    own : tuple of context, what is asked instead, and standard errors, optional
-        The one question that is asked in every world, in the place of those of the history.
+    `plans` is what is asked instead where it is a set, or any plan (None); `own` is the one question that is asked in
+    every world in the place of those of the history: its context, what is asked instead, and standard errors.
     """
 
     policy: Any

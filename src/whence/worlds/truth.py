@@ -21,15 +21,6 @@ def excess_there(explanation: Any, problem: DecisionProblem, risk: Risk, outcome
     """By how much the alternative costs more than the explanation says, where these outcomes come with these weights.
 
     Of a set of plans, or of all plans, it is the plan that the explanation names: that one would be carried out.
-
-    Parameters
-    ----------
-    explanation : Explanation
-        With a context, in which outcomes are what follows.
-    problem, risk : DecisionProblem, Risk
-        What is decided, and what is minimised.
-    outcomes, weights : ndarray
-        What may come in that context, one row each, and how likely.
     """
     above, allowed, behind = _there(explanation, problem, risk, outcomes, weights)
     return max(above - allowed, behind)

@@ -53,17 +53,6 @@ class Candidate:
 class WorldModel:
     """The outcomes in any context: a mean, and errors around it.
 
-    Parameters
-    ----------
-    X, Y : ndarray
-        Past contexts, as the weights' estimator sees them, and outcomes.
-    seed : int
-        Of the folds and of the predictors.
-    world : estimator, optional
-        A model of the user's own with ``fit`` and ``predict``, tried beside the others.
-    before_fit : callable, optional
-        Called before each fit; what it raises ends the making of the model.
-
     Attributes
     ----------
     name : str
