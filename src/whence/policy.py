@@ -205,8 +205,7 @@ class Policy(Decider):
         Explanation
         """
         given = {name: value for name, value in locals().items() if name in OPTIONS}
-        self._history()
-        self._check_known(context)
+        self.check_start(context)
         request = Request(context, instead, **given, options=engine_options)
         why = explain(self, request)
         tell_outside(self.schema_, why.initial)
@@ -297,20 +296,9 @@ class Policy(Decider):
         -------
         Front
             A sequence of explanations, fewest changes first; the last one is the nearest of all.
-
-        Examples
-        --------
-        >>> import numpy as np, whence as wh
-        >>> X = np.random.default_rng(0).random((80, 3))
-        >>> policy = wh.Policy(wh.Newsvendor(1, 3), wh.ForestWeights(20, random_state=0)).fit(X, 10 + X.sum(1)[:, None])
-        >>> front = policy.front([0.1, 0.2, 0.1], instead=[11.8])
-        >>> front.frame["distance"].round(3).tolist()
-        [0.394, 0.348]
         """
         from whence.questions.menu import front
 
-        self._history()
-        self._check_known(context)
         found = front(self, context, instead, options)
         tell_outside(self.schema_, self.schema_.row(context))
         return found
@@ -334,19 +322,9 @@ class Policy(Decider):
         -------
         Menu
             A sequence of explanations.
-
-        Examples
-        --------
-        >>> import numpy as np, whence as wh
-        >>> X = np.random.default_rng(0).random((80, 3))
-        >>> policy = wh.Policy(wh.Newsvendor(1, 3), wh.ForestWeights(20, random_state=0)).fit(X, 10 + X.sum(1)[:, None])
-        >>> policy.menu([0.1, 0.2, 0.1], instead=[11.5], up_to=2).status
-        'complete'
         """
         from whence.questions.menu import menu
 
-        self._history()
-        self._check_known(context)
         found = menu(self, context, instead, up_to, apart, options)
         tell_outside(self.schema_, self.schema_.row(context))
         return found
@@ -364,20 +342,9 @@ class Policy(Decider):
         Returns
         -------
         Reasons
-
-        Examples
-        --------
-        >>> import numpy as np, whence as wh
-        >>> X = np.random.default_rng(0).random((80, 3))
-        >>> forest = wh.ForestWeights(20, max_features=None, random_state=0)
-        >>> policy = wh.Policy(wh.Newsvendor(1, 3), forest).fit(X, 10 + 20 * (X[:, :1] > 0.5))
-        >>> policy.reasons([0.1, 0.2, 0.1], instead=[30.0]).facts
-        {'x0': 0.1}
         """
         from whence.questions.reasons import reasons
 
-        self._history()
-        self._check_known(context)
         found = reasons(self, context, instead, options)
         tell_outside(self.schema_, self.schema_.row(context))
         return found
@@ -407,14 +374,6 @@ class Policy(Decider):
         Returns
         -------
         Comparison
-
-        Examples
-        --------
-        >>> import numpy as np, whence as wh
-        >>> X = np.random.default_rng(0).random((80, 3))
-        >>> policy = wh.Policy(wh.Newsvendor(1, 3), wh.ForestWeights(20, random_state=0)).fit(X, 10 + 20 * X[:, :1])
-        >>> policy.compare([0.2, 0.5, 0.5], [0.8, 0.4, 0.5]).turning
-        ('x0',)
         """
         from whence.questions.comparison import compare
 
@@ -469,8 +428,7 @@ class Policy(Decider):
         >>> policy.prices([0.5, 0.5, 0.5], instead=[21.0], fixed=["holding"]).status
         'optimal'
         """
-        self._history()
-        self._check_known(context)
+        self.check_start(context)
         from whence.questions.prices import ask_prices
 
         found = ask_prices(
@@ -593,8 +551,12 @@ class Policy(Decider):
         self._history()
         write_saved(path, self)
 
-    def _check_known(self, context: Any) -> None:
-        """Refuse to explain from a category that the history does not hold, also where decisions ignore that."""
+    def check_start(self, context: Any) -> None:
+        """Refuse to explain before `fit`, or from a category that the history does not hold.
+
+        That is so where decisions ignore such categories, too.
+        """
+        self._history()
         if self.unknown == "ignore":
             try:
                 self.inputs_of(self.schema_.row(context))

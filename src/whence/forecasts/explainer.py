@@ -10,6 +10,7 @@ import pandas as pd
 
 from whence.deciding import tell_outside
 from whence.errors import InputError, InputTypeError, NotFittedError
+from whence.explain.ask import OPTIONS
 from whence.features import Observed, Schema
 from whence.forecasts.crossing import Crossing, CrossingRequest, explain
 from whence.forecasts.sources import AskedForecast, AskedLine, AskedTrees, LineOfPolicy, Sums
@@ -220,54 +221,21 @@ class Ensemble:
             A limit of the forecast; give one of these two, or `between`.
         between : pair of float, optional
             Both limits.
-        fixed : collection of str
-            Features that must stay as they are.
-        bounds : mapping, optional
-            Feature name to (low, high), or to the categories allowed.
-        fill : collection of str
-            Features that may be filled in where they are missing, which counts 1 like another category; otherwise
-            what is missing stays so.
-        relations : list of str or observed
-            What must hold between features besides the schema's relations, such as ``"dew_point <= temperature"``.
-        plausible : float, optional
-            The context must be at least as usual as this share of the history, such as 0.1, by an isolation forest.
-        max_changes : int, optional
-            How many features may change at most; a category counts as one.
-        time_limit, node_limit : float, int, optional
-            When to stop with the best found so far and a bound.
-        memory_limit : int, optional
-            Bytes that the search may take before it stops in the same way; half of the machine's memory, at most 4 GB,
-            where left out.
+        fixed, bounds, fill, relations, plausible, max_changes
+            As in :meth:`Policy.explain`; how usual a context is is judged by an isolation forest.
+        time_limit, node_limit, memory_limit, threads, on_progress
+            As in :meth:`Policy.explain`.
         tolerance : float
             A forecast counts as within the limits if it misses them by at most this share of the largest one in the
             history. Where the model has a link, such as log-odds, that is a share of what stands behind it.
-        threads : int, optional
-            Threads for one question, by default one. The proved distance does not depend on it.
-        on_progress : callable, optional
-            Called with a `Progress`; returning False stops the search.
 
         Returns
         -------
         Crossing
         """
+        given = {name: value for name, value in locals().items() if name in OPTIONS}
         self._check_fitted()
-        request = CrossingRequest(
-            context=context,
-            between=limits_of(at_most, at_least, between),
-            fixed=fixed,
-            bounds=bounds,
-            fill=fill,
-            relations=relations,
-            plausible=plausible,
-            max_changes=max_changes,
-            time_limit=time_limit,
-            node_limit=node_limit,
-            memory_limit=memory_limit,
-            tolerance=tolerance,
-            threads=threads,
-            on_progress=on_progress,
-        )
-        why = explain(self, request)
+        why = explain(self, CrossingRequest(context=context, between=limits_of(at_most, at_least, between), **given))
         tell_outside(self.schema_, why.initial)
         return why
 
@@ -314,11 +282,8 @@ class Ensemble:
 
 def limits_of(at_most: Any, at_least: Any, between: Any) -> tuple[float, float]:
     """Return the limits of the forecast, of which one kind is given."""
-    given = [
-        name
-        for name, value in (("at_most", at_most), ("at_least", at_least), ("between", between))
-        if value is not None
-    ]
+    limits = {"at_most": at_most, "at_least": at_least, "between": between}
+    given = [name for name, value in limits.items() if value is not None]
     if len(given) != 1:
         raise InputError(
             f"Give one of 'at_most', 'at_least' and 'between'. Got {', '.join(map(repr, given)) or 'none of them'}.",

@@ -200,6 +200,7 @@ class Asker:
     """
 
     def __init__(self, policy: Policy, context: Any, instead: Any, options: Mapping[str, Any]) -> None:
+        policy.check_start(context)
         for name in SINGLE:
             if options.get(name) is not None:
                 raise InputError(
