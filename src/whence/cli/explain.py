@@ -130,8 +130,7 @@ def _set_holds(project: Project, arguments: dict[str, Any]) -> str:
     """Ask for what holds unless the user or the project has spoken; a sentence where that cannot be known."""
     if project.explain_defaults["holds"] is not None or any(arguments[name] for name in EITHER):
         return ""
-    from whence.explain.reliable import why_not_judged
-    from whence.explain.robust import HOLDS
+    from whence.explain.robust import HOLDS, why_not_judged
 
     unknown = why_not_judged(project.fitted(), arguments["engine"], arguments["refits"])
     if not unknown:

@@ -32,8 +32,7 @@ from whence.explain.build_question import (
 from whence.explain.explanation import ChangedFeature, Costs, Explanation
 from whence.explain.forecast_policy import after_of, before_of, check_asked, forecast_question
 from whence.explain.recheck import Source, confirmed
-from whence.explain.reliable import asked_itself, calibrated, explained_truly
-from whence.explain.robust import Refitted, explained_reliably
+from whence.explain.robust import Refitted, asked_itself, calibrated, explained_reliably, explained_truly
 from whence.problems.base import cost_unit_of, sample_costs
 from whence.question import Answer, Limits, Question
 from whence.util.aliases import Floats

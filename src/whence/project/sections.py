@@ -15,8 +15,7 @@ from typing import Any
 from whence.checks import Rule, one_of
 from whence.errors import InputError
 from whence.explain.ask import EITHER, OPTIONS
-from whence.explain.reliable import why_not_judged
-from whence.explain.robust import HOLDS
+from whence.explain.robust import HOLDS, why_not_judged
 from whence.policy import Policy
 from whence.project.findings import COUNT, POSITIVE, SEED, TEXT, YES_OR_NO, Section, is_number
 from whence.risk import CVaR, Expectation, Risk

@@ -11,7 +11,8 @@ from msgspec import Meta
 from whence.report.build import changes_of
 from whence.report.document import Change, Distance, Number, Scalar, Searched, ShownChange
 from whence.report.html import fragment_of, page_of
-from whence.report.numbers import at_least, duration, plain, with_unit
+from whence.report.numbers import duration, plain, with_unit
+from whence.report.question_words import ended, lifted
 from whence.report.words import changes_shown
 from whence.util.text import listed
 
@@ -82,35 +83,14 @@ def _forecasts(why: Crossing) -> str:
 
 
 def _certainty(why: Crossing) -> str:
-    if why.status == "already":
-        return "It holds already, so there was nothing to search for."
-    if why.status == "none":
-        return "Proved: no such context exists."
-    distance, bound = plain(why.distance, 4), at_least(why.bound, 3)
-    if why.status == "optimal":
-        return f"Proved nearest, at distance {distance}: no nearer context would do."
-    spent = duration(why.seconds)
-    when = f"within {spent}" if why.status == "time_limit" else f"before the search was stopped at {spent}"
-    if why.context is None:
-        more = f"if there is one, it is no nearer than {bound}" if why.bound > 0 else "whether there is one is open"
-        return f"None found {when}; {more}."
-    more = f"none nearer than {bound} exists" if why.bound > 0 else "whether there is a nearer one is open"
-    return f"Nearest found {when}, at distance {distance}; {more}."
+    return ended(why, why.distance, why.bound, why.context is not None)
 
 
 def _remedy(why: Crossing) -> str:
     free = why.unrestricted
     if free is None:
         return ""
-    if free.context is None:
-        if free.status == "none":
-            return "It would not help to lift your restrictions: there is none without them either."
-        return f"Whether lifting your restrictions would help is open. {_certainty(free)}"
-    names = listed(why.blocking)
-    several = len(why.blocking) > 1
-    blocked = f"Your restriction{'s stand' if several else ' stands'} in the way: {names}. " if names else ""
-    lead = f"Without {'them' if several else 'it'}: " if names else "Without restrictions: "
-    return f"{blocked}{lead}{_verdict(free)} {_certainty(free)}"
+    return lifted(free, free.context is not None, why.blocking, _verdict(free), _certainty(free))
 
 
 def certificate(why: Crossing) -> list[tuple[str, str]]:

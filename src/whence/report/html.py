@@ -17,7 +17,6 @@ from msgspec import structs
 from whence.errors import InputError
 from whence.problems.plan_text import Point
 from whence.report.build import document_of
-from whence.report.context_table import context_rows, observation_named
 from whence.report.document import Map, Panel, Plans, Report, Shown, ShownRange, ShownValue, Spread, WorldsEntry
 from whence.report.numbers import plain, share, value, with_unit
 from whence.report.observations import mattering_of
@@ -40,9 +39,11 @@ __all__ = [
     "Bar",
     "Group",
     "bars",
+    "context_rows",
     "distribution",
     "fragment",
     "fragment_of",
+    "observation_named",
     "page",
     "page_of",
     "plan_charts",
@@ -398,6 +399,30 @@ def _content(explanation: Explanation) -> dict[str, Any]:
         "turning_plan": "" if report.nearest is None else another_plan(report.nearest, report),
         "fingerprints": [(name, text[:16]) for name, text in known.items() if text and isinstance(text, str)],
     }
+
+
+def observation_named(report: Report) -> str:
+    """Return what the history calls the context, such as "2025-06-14"; "" where no observation that is kept is it.
+
+    An observation weighs most in its own context, so that it is among those whose weight a report tells of.
+    """
+    kept = (*report.observations.losing, *report.observations.gaining)
+    label = next((one.label for one in kept if one.values == report.initial), "")
+    return f"row {label}" if label.isdigit() else label
+
+
+def context_rows(report: Report) -> list[tuple[str, str, str]]:
+    """Return every feature with its value as it is, and in the context found where it changes.
+
+    Columns that stand for a category together are the features that they are.
+    """
+    changed = {change.feature: change.to for change in (report.shown.changes if report.shown else ())}
+    before = {change.feature: change.from_ for change in (report.shown.changes if report.shown else ())}
+
+    def written(name: str, entry: Any) -> str:
+        return before.get(name) or value(entry, report.kinds.get(name, ""), report.units.get(name, ""))
+
+    return [(name, written(name, entry), changed.get(name, "")) for name, entry in report.initial.items()]
 
 
 def _relied(report: Report) -> dict[str, Any]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from whence.report.document import RelianceEntry, Report
+from whence.report.document import RelianceEntry, Report, Searched
 from whence.report.numbers import at_least, duration, plain, share, with_unit
 from whence.util.json import number_from_plain
-from whence.util.text import joined
+from whence.util.text import joined, listed
 
 if TYPE_CHECKING:
     from whence.explain.explanation import Explanation
@@ -17,8 +18,10 @@ __all__ = [
     "certainty",
     "certificate",
     "cheaper_by",
+    "ended",
     "few_changes",
     "heading",
+    "lifted",
     "nearly_best",
     "other_plan",
     "rule_claim",
@@ -185,34 +188,51 @@ def _better(report: Report) -> str:
 
 def certainty(report: Report) -> str:
     """Return how sure the answer is."""
-    reached, proved, gap = _reached(report)
-    distance, bound, found = plain(reached, 4), at_least(proved, 3), report.context is not None
-    spent = duration(report.seconds)
-    if report.status == "already":
-        return "It holds already, so there was nothing to search for."
-    if report.status == "none":
-        said = "Proved: no such context exists."
-    elif report.status == "optimal" and gap > 0.0:
-        said = f"Near enough for the gap that was allowed, at distance {distance}; none nearer than {bound} exists."
-    elif report.status == "optimal":
-        by = surely(report)
-        by += f" with {few_changes(report)}" if report.max_changes is not None else ""
-        said = f"Proved nearest{by}, at distance {distance}: no nearer context would do."
+    distance, bound, gap = _reached(report)
+    found = report.context is not None
+    if report.status == "optimal" and gap > 0.0:
+        least, near = at_least(bound, 3), plain(distance, 4)
+        said = f"Near enough for the gap that was allowed, at distance {near}; none nearer than {least} exists."
     else:
-        when = f"within {spent}" if report.status == "time_limit" else f"before the search was stopped at {spent}"
-        if report.note:
-            when = f"until {report.note}, after {spent},"
-        open_ = "whether there is a nearer one is open" if found else "whether there is one is open"
-        best = f"Nearest found {when}, at distance {distance}" if found else f"None found {when}"
-        if proved <= 0.0:
-            said = f"{best}; {open_}."
-        elif found:
-            said = f"{best}; none nearer than {bound} exists."
-        else:
-            said = f"{best}; if there is one, it is no nearer than {bound}."
+        by = surely(report) + (f" with {few_changes(report)}" if report.max_changes is not None else "")
+        said = ended(report, distance, bound, found, by, report.note)
+    if report.status == "already":
+        return said
     if report.separation is not None and found:
         said += f" The nearest neighbours there are set apart from all others by at least {report.separation:g}."
     return joined(set_certainty(report), said)
+
+
+def ended(searched: Searched, distance: float, bound: float, found: bool, by: str = "", note: str = "") -> str:
+    """Return how a search ended: for a nearest context `by` so much, and at a limit perhaps with a `note` of which."""
+    if searched.status == "already":
+        return "It holds already, so there was nothing to search for."
+    if searched.status == "none":
+        return "Proved: no such context exists."
+    if searched.status == "optimal":
+        return f"Proved nearest{by}, at distance {plain(distance, 4)}: no nearer context would do."
+    spent = duration(searched.seconds)
+    when = f"within {spent}" if searched.status == "time_limit" else f"before the search was stopped at {spent}"
+    when = f"until {note}, after {spent}," if note else when
+    least = at_least(bound, 3)
+    if found:
+        more = f"none nearer than {least} exists" if bound > 0.0 else "whether there is a nearer one is open"
+        return f"Nearest found {when}, at distance {plain(distance, 4)}; {more}."
+    more = f"if there is one, it is no nearer than {least}" if bound > 0.0 else "whether there is one is open"
+    return f"None found {when}; {more}."
+
+
+def lifted(free: Searched, found: bool, blocking: Sequence[str], said: str, sure: str) -> str:
+    """Return which restrictions are `blocking`, what is `said` of the answer without them, and how `sure` that is."""
+    if not found and free.status == "none":
+        return "It would not help to lift your restrictions: there is none without them either."
+    if not found:
+        return f"Whether lifting your restrictions would help is open. {sure}"
+    several = len(blocking) > 1
+    stand = "restrictions stand" if several else "restriction stands"
+    blocked = f"Your {stand} in the way: {listed(blocking)}. " if blocking else ""
+    lead = f"Without {'them' if several else 'it'}: " if blocking else "Without restrictions: "
+    return joined(f"{blocked}{lead}{said}", sure)
 
 
 def certificate(report: Report) -> list[list[str]]:

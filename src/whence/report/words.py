@@ -30,6 +30,7 @@ from whence.report.question_words import (
     cheaper_by,
     few_changes,
     heading,
+    lifted,
     nearly_best,
     other_plan,
     set_already,
@@ -357,15 +358,8 @@ def _remedy(report: Report) -> str:
     free = report.unrestricted
     if report.status != "none" or free is None or free.shown is None:
         return ""
-    if free.context is not None:
-        names = listed(report.blocking)
-        what = "restrictions stand" if len(report.blocking) > 1 else "restriction stands"
-        blocked = f"Your {what} in the way: {names}. " if names else ""
-        found = f"Without {'them' if len(report.blocking) > 1 else 'it'}: " if names else "Without restrictions: "
-        return joined(joined(f"{blocked}{found}{free.shown.verdict}", free.shown.exact), free.shown.certainty)
-    if free.status == "none":
-        return "It would not help to lift your restrictions: there is none without them either."
-    return f"Whether lifting your restrictions would help is open. {free.shown.certainty}"
+    said = joined(free.shown.verdict, free.shown.exact)
+    return lifted(free, free.context is not None, report.blocking, said, free.shown.certainty)
 
 
 def _compared(report: Report) -> str:

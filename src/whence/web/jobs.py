@@ -17,7 +17,7 @@ from pydantic import BaseModel
 from whence.explain.ask import Request as Question
 from whence.explain.build_question import asked_set
 from whence.explain.explanation import Explanation
-from whence.explain.reliable import check_judge
+from whence.explain.robust import check_judge
 from whence.report.html import page
 from whence.web import wire as models
 from whence.web.clients import CLIENT, CROWD, NOBODY, Client, Crowd, TooMany

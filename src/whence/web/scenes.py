@@ -17,7 +17,7 @@ from whence.evaluation.evaluating import judged
 from whence.examples import bakery, city
 from whence.examples.example import Example
 from whence.explain.ask import CONDITIONS
-from whence.explain.reliable import why_not_judged
+from whence.explain.robust import why_not_judged
 from whence.features import Binary, Categorical, Continuous, Cyclic, Date, Discrete, Schema
 from whence.features.dates import as_day, as_in_calendar
 from whence.policy import Policy

@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 
 import whence as wh
-from whence.report.context_table import context_rows, observation_named
-from whence.report.html import page
+from whence.report.html import context_rows, observation_named, page
 from whence.report.observations import mattering_of
 
 X = pd.DataFrame(
