@@ -17,12 +17,12 @@ from tests.forests import paper_forest
 
 import whence as wh
 from whence.examples import bakery
-from whence.explain.rule import Condition, Region
+from whence.report.document import RegionCondition, RegionEntry
 
 BLOCKS, SEEDS, DRAWN = 6, 20, 1000
 
 
-def drawn(case: Case, why: wh.Explanation, region: Region, rng: np.random.Generator) -> pd.DataFrame:
+def drawn(case: Case, why: wh.Explanation, region: RegionEntry, rng: np.random.Generator) -> pd.DataFrame:
     """Random contexts that the question allows and that keep all conditions, as a user would write them."""
     schema, question = case.policy.schema_, why.question
     assert question is not None
@@ -86,7 +86,7 @@ def over(case: Case, why: wh.Explanation, table: pd.DataFrame) -> np.ndarray:
     return np.array(found)[same.ravel()]
 
 
-def inside(condition: Condition, value: Any) -> bool:
+def inside(condition: RegionCondition, value: Any) -> bool:
     """Whether a value keeps a condition."""
     if condition.values is not None:
         return value in condition.values

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -484,10 +483,9 @@ def calibrated(
         request.kind, request.within_parts, request.margin_parts, "" if plans is None else f"{plans.words} {plans!r}"
     )
     alike = {name: getattr(request, name) for name in ALIKE}
-    asked = partial(Request, **alike, node_limit=node_limit(policy))
 
     def ask(world: Any, context: Any, instead: Any) -> Callable[[float], Explanation] | None:
-        return in_world(world, asked(context, instead))
+        return in_world(world, Request(context, instead, **alike, node_limit=node_limit(policy)))
 
     def curve() -> Curve | None:
         known = kept.curves.get(about)

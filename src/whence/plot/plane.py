@@ -287,7 +287,7 @@ def _holds(condition: RegionCondition) -> bool:
         return condition.was in condition.values
     low = -float("inf") if condition.low is None else condition.low
     high = float("inf") if condition.high is None else condition.high
-    return low <= float(condition.was) <= high
+    return isinstance(condition.was, int | float) and low <= condition.was <= high
 
 
 def _parts(side: Axis, condition: RegionCondition | None) -> list[tuple[float, float]]:
