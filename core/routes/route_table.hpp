@@ -17,7 +17,7 @@
 namespace whence {
 
 // Numbers that are compared side by side: one by one, each would wait for the one before.
-inline constexpr std::size_t kLanes = 8;
+inline constexpr std::size_t kAtOnce = 8;
 
 // Add up the rows of so many numbers, four at a time: sums are read and written less often.
 template <class Row>
@@ -51,7 +51,7 @@ public:
           costs_(large_array<double>(leaves_ * edges_)),
           network_(std::move(network)) {
         if (!network_.has_route()) throw std::invalid_argument("There must be a route.");
-        double largest[kLanes] = {};
+        double largest[kAtOnce] = {};
         for (std::size_t leaf = 0; leaf < leaves_; ++leaf) {
             double* const __restrict own = costs_.get() + leaf * edges_;
             std::fill_n(own, edges_, 0.0);
@@ -62,12 +62,12 @@ public:
                 edges_);
             const double divisor = observed.divisor[leaf];
             for (std::size_t e = 0; e < edges_; ++e) own[e] /= divisor;
-            for (std::size_t e = 0; e + kLanes <= edges_; e += kLanes)
-                for (std::size_t i = 0; i < kLanes; ++i) largest[i] = std::max(largest[i], std::abs(own[e + i]));
-            for (std::size_t e = edges_ - edges_ % kLanes; e < edges_; ++e)
+            for (std::size_t e = 0; e + kAtOnce <= edges_; e += kAtOnce)
+                for (std::size_t i = 0; i < kAtOnce; ++i) largest[i] = std::max(largest[i], std::abs(own[e + i]));
+            for (std::size_t e = edges_ - edges_ % kAtOnce; e < edges_; ++e)
                 largest[0] = std::max(largest[0], std::abs(own[e]));
         }
-        dearest_ = *std::max_element(largest, largest + kLanes);
+        dearest_ = *std::max_element(largest, largest + kAtOnce);
     }
 
     std::int32_t edges() const { return static_cast<std::int32_t>(edges_); }
