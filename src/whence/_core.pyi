@@ -17,10 +17,18 @@ class Grid:
     def __init__(
         self, face_start: Ints, cut: NDArray[np.float32], column: Ints, split: Ints, left: Ints, right: Ints, root: Ints
     ) -> None: ...
-    def lay_paths(self, nodes: int) -> bool: ...
-    def leaves_at(self, cells: Ints) -> Ints: ...
-    def leaves_of(self, cells: Ints) -> Ints: ...
-    def cells_alike(self, cells: Ints) -> tuple[Ints, Ints]: ...
+    def lay_paths(self, nodes: int) -> bool:
+        """Lay out the paths of the next trees with at least so many nodes; True once all are laid out."""
+
+    def leaves_at(self, cells: Ints) -> Ints:
+        """Leaf of every tree at a cell."""
+
+    def leaves_of(self, cells: Ints) -> Ints:
+        """Leaf of every tree at each of several cells, one row a cell."""
+
+    def cells_alike(self, cells: Ints) -> tuple[Ints, Ints]:
+        """First and last cell of every column in which all trees have the leaf of this cell."""
+
     asks: Final[Floats]
     columns: Final[int]
     trees: Final[int]
@@ -42,7 +50,9 @@ class Located:
         level: Floats,
     ) -> None: ...
     ONE_CELL: ClassVar[float]
-    def part(self, low: Ints, high: Ints, start: Ints, column: int) -> Located: ...
+    def part(self, low: Ints, high: Ints, start: Ints, column: int) -> Located:
+        """Some of the cells, their distance counted in cells of one column, of ``ONE_CELL`` each."""
+
     distance: Final[Floats]
     value: Final[Floats]
     start: Final[Ints]
@@ -61,7 +71,8 @@ class Criterion:
 
     rivals: Final[int]
     etas: Final[int]
-    def excess(self, leaves: Ints) -> Excess: ...
+    def excess(self, leaves: Ints) -> Excess:
+        """The criterion where every tree has one of these leaves."""
 
 class MeanCriterion(Criterion):
     """Expected cost."""
@@ -78,7 +89,8 @@ class CurveCriterion(MeanCriterion):
     """Costs that follow forecasts: a curve for every outcome, by what the leaves add up to."""
 
     def __init__(self, adds: Floats, offsets: Floats) -> None: ...
-    def add_curves(self, first: NDArray[np.int64], at: Floats, value: Floats, slopes: Floats) -> None: ...
+    def add_curves(self, first: NDArray[np.int64], at: Floats, value: Floats, slopes: Floats) -> None:
+        """One more rival: corners and values of a curve for each outcome, and its slopes before and after them."""
 
 class MeanBreach(MeanCriterion):
     """Where expected cost with confidence is broken."""
@@ -98,7 +110,9 @@ class TailCriterion(Criterion):
         mass: Floats | None = None,
     ) -> None: ...
     def add_plan(self, etas: Floats, rank: Ints, kept: bool) -> None: ...
-    def share_plan(self, other: TailCriterion, plan: int) -> None: ...
+    def share_plan(self, other: TailCriterion, plan: int) -> None:
+        """One more plan, of which another criterion about the same samples has the table."""
+
     all_etas: Final[int]
 
 class ConfidentTailCriterion(TailCriterion):
@@ -124,9 +138,15 @@ class PlanList(Criterion):
     """Some plan of a list must not cost more than the best rival."""
 
     def __init__(self, leaves: int) -> None: ...
-    def add_plans(self, rows: Floats) -> None: ...
-    def limit_memory(self, bytes: int) -> None: ...
-    def add_rivals(self, rows: Floats) -> None: ...
+    def add_plans(self, rows: Floats) -> None:
+        """What each leaf adds to the cost of plans of the set, one row a plan."""
+
+    def limit_memory(self, bytes: int) -> None:
+        """Leave room for about so many bytes of rows."""
+
+    def add_rivals(self, rows: Floats) -> None:
+        """The same of plans that the set must not cost more than."""
+
     def add_tail_rival(
         self,
         grid: Grid,
@@ -154,8 +174,12 @@ class PlanList(Criterion):
         tau: float,
         mass: Floats | None = None,
     ) -> None: ...
-    def set_routes(self, routes: RouteTable, all: RouteTable | None = None) -> None: ...
-    def best_at(self, leaves: Ints) -> PlanList: ...
+    def set_routes(self, routes: RouteTable, all: RouteTable | None = None) -> None:
+        """The set is all routes of a network, and so are the rivals."""
+
+    def best_at(self, leaves: Ints) -> PlanList:
+        """A list of the routes that are best in contexts with these leaves, one row each."""
+
     edges: Final[int]
     many: Final[bool]
     plans: Final[int]
@@ -218,7 +242,8 @@ class Plausibility:
     """Contexts that an isolation forest needs many splits to set apart."""
 
     def __init__(self, grid: Grid, first: int, short_by: Floats) -> None: ...
-    def short_by(self, cells: Ints) -> float: ...
+    def short_by(self, cells: Ints) -> float:
+        """By how much the mean path at a cell is short of the least one."""
 
 class Shares:
     """How the price of every step is shared out among the trees."""
@@ -229,7 +254,8 @@ class FewChanges:
     """Which features may differ from the start together."""
 
     def __init__(self, feature: Ints, most: int, barred: list[list[int]] = ..., free: list[int] = ...) -> None: ...
-    def keep(self, box: Box) -> bool: ...
+    def keep(self, box: Box) -> bool:
+        """Keep what must stay beside the features that change in all of a box; false where too many do."""
 
 class ForestSearch:
     """Best-first search over the boxes of a forest."""
@@ -243,16 +269,26 @@ class ForestSearch:
         plausible: Plausibility | None = None,
         few: FewChanges | None = None,
     ) -> None: ...
-    def ask_in_boxes(self, eager: bool) -> None: ...
+    def ask_in_boxes(self, eager: bool) -> None:
+        """From now on boxes of an absolute question have rivals of their own, and ask for them at once where eager."""
+
     def advance(
         self, budget: int, cutoff: float, shares: Shares | None = None, sharp: bool = False, seconds: float = ...
     ) -> tuple[bool, float]: ...
-    def answer(self, row: Floats) -> None: ...
-    def meet(self, row: Floats) -> None: ...
-    def show_latest(self, count: int) -> None: ...
+    def answer(self, row: Floats) -> None:
+        """A plan that beats the alternative at the candidate: what each leaf adds to the criterion against it."""
+
+    def meet(self, row: Floats) -> None:
+        """A plan that was met elsewhere."""
+
+    def show_latest(self, count: int) -> None:
+        """Show the criterion the rivals met last."""
+
     bytes: Final[int]
     rivals_met: Final[int]
-    def exclude(self, cells: Ints, all: bool = False) -> None: ...
+    def exclude(self, cells: Ints, all: bool = False) -> None:
+        """Leave out the contexts with the same leaves as in this cell, in the trees of the criterion or in all."""
+
     cells: Final[Ints]
     examined: Final[int]
 
@@ -260,7 +296,9 @@ class PotentialSearch:
     """Best-first search for a few plans, each by itself."""
 
     def __init__(self, located: Located, worth: Floats, tau: float, proved: float = 0.0) -> None: ...
-    def advance(self, budget: int, cutoff: float, seconds: float = ...) -> tuple[bool, float]: ...
+    def advance(self, budget: int, cutoff: float, seconds: float = ...) -> tuple[bool, float]:
+        """Search on for so many boxes or seconds: whether what was found is proved nearest, and the proved bound."""
+
     bytes: Final[int]
     cells: Final[Ints]
     distance: Final[float]
@@ -364,11 +402,19 @@ class KernelSearch:
         most: int | None = None,
         barred: list[list[int]] = ...,
     ) -> None: ...
-    def cut(self, rival: Floats) -> None: ...
-    def tighten(self, by: float) -> None: ...
+    def cut(self, rival: Floats) -> None:
+        """The alternative must not lose to a plan with these costs."""
+
+    def tighten(self, by: float) -> None:
+        """The alternative must be better by so much more."""
+
     def advance(self, boxes: int, cutoff: float, gap: float, seconds: float = ...) -> bool: ...
-    def standing(self, contexts: Floats) -> NDArray[np.bool_]: ...
-    def forget_met(self) -> None: ...
+    def standing(self, contexts: Floats) -> NDArray[np.bool_]:
+        """For every context, whether it is an explanation."""
+
+    def forget_met(self) -> None:
+        """Forget the explanation that was met."""
+
     bytes: Final[int]
     nodes: Final[int]
     bound: Final[float]
@@ -386,10 +432,17 @@ class Simplex:
     """Least cost u >= 0, u <= upper, under rows that are added one by one."""
 
     def __init__(self, upper: Floats, cost: Floats, second_cost: Floats, most_rows: int) -> None: ...
-    def add_row(self, row: Floats, limit: float) -> None: ...
-    def minimise(self, cutoff: float = ...) -> tuple[SimplexStatus, float]: ...
-    def clear_rows(self) -> None: ...
-    def solution(self) -> Floats: ...
+    def add_row(self, row: Floats, limit: float) -> None:
+        """Ask for row @ u <= limit."""
+
+    def minimise(self, cutoff: float = ...) -> tuple[SimplexStatus, float]:
+        """Status and least cost; a cost above the cutoff counts as infeasible."""
+
+    def clear_rows(self) -> None:
+        """Forget all rows."""
+
+    def solution(self) -> Floats:
+        """Values of the variables."""
 
 class Rules:
     """Which contexts of a nearest-neighbour question can exist."""
@@ -471,10 +524,18 @@ class NeighbourSearch:
         places: Places | None = None,
         free: list[int] = ...,
     ) -> None: ...
-    def cut(self, rival: Floats) -> None: ...
-    def tighten(self, by: float) -> None: ...
-    def exclude(self, members: NDArray[np.int64]) -> None: ...
-    def restart(self) -> None: ...
+    def cut(self, rival: Floats) -> None:
+        """The alternative must not lose to a plan with these costs."""
+
+    def tighten(self, by: float) -> None:
+        """The alternative must be better by so much more, where neighbours count by their nearness."""
+
+    def exclude(self, members: NDArray[np.int64]) -> None:
+        """Leave out this set of neighbours."""
+
+    def restart(self) -> None:
+        """Begin again with the whole space."""
+
     def advance(
         self,
         boxes: int,
@@ -484,8 +545,12 @@ class NeighbourSearch:
         seconds: float = ...,
         numbers: int = ...,
     ) -> NeighbourProgress: ...
-    def standing(self, contexts: Floats) -> NDArray[np.bool_]: ...
-    def forget_met(self) -> None: ...
+    def standing(self, contexts: Floats) -> NDArray[np.bool_]:
+        """For every context, whether it is an explanation."""
+
+    def forget_met(self) -> None:
+        """Forget the explanation that was met."""
+
     bytes: Final[int]
     nodes: Final[int]
     bound: Final[float]
@@ -496,7 +561,8 @@ class NeighbourSearch:
 class LeastCosts:
     """What the best plan for some rows costs."""
 
-    def of_cuts(self, rows: NDArray[np.int64], weights: Floats, cuts: NDArray[np.int64]) -> Floats: ...
+    def of_cuts(self, rows: NDArray[np.int64], weights: Floats, cuts: NDArray[np.int64]) -> Floats:
+        """For every cut, the least costs of the rows before and after it together."""
 
 class StockCosts(LeastCosts):
     """Quantities of several products."""
