@@ -4,8 +4,9 @@
 .PHONY: help demo test test-all lint format bench paper sanitize docs clean FORCE
 
 PYTHON_ENV := .venv/bin/python
-# The tests run in parallel processes; threads inside each would only get in each other's way.
-TEST_ENV := MPLBACKEND=Agg OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+# The tests run in parallel processes; threads inside each would only get in each other's way. What Python compiles is
+# kept, whatever the shell says: each of these processes, and each that they start, would do it again.
+TEST_ENV := MPLBACKEND=Agg OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=
 # Which tests run together, and what comes first, is said in tests/conftest.py. Twice as many processes as there are cores,
 # up to four: the tests of the page wait most of the time.
 PYTEST = $(PYTHON_ENV) -m pytest -q -n $(shell expr $$(getconf _NPROCESSORS_ONLN) \* 2) --maxprocesses 4 --dist loadfile

@@ -64,7 +64,7 @@ class Relation:
     turns: dict[str, tuple[float, ...]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Asked:
     """A fitted policy and a question about it."""
 

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterator
 from datetime import date, timedelta
 from decimal import Decimal
+from functools import lru_cache
 from itertools import islice
 from typing import Any
 
@@ -65,16 +66,20 @@ def faults(asked: Asked, why: wh.Explanation) -> str:
     return "" if abs(again - why.distance) <= 1e-6 * (1 + again) else f"{row} is {again!r} away, not {why.distance!r}"
 
 
+# A question is answered in several ways, and looked at once.
+@lru_cache(maxsize=8)
 def truth(asked: Asked) -> float:
     """The least distance of any context that can exist and satisfies the claim, infinite for none."""
-    holds, may = claim_of(asked), space_of(asked)
-    if holds(pd.DataFrame([asked.context]))[0]:
+    today = asked.policy._inputs(pd.DataFrame([asked.context]))
+    holds, may = claim_of(asked, today), space_of(asked)
+    if holds(today)[0]:
         return 0.0
     waiting = ((far, row) for far, row in contexts(asked) if far > 0.0 and exists(asked, row))
     while some := list(islice(waiting, BATCH)):
         rows = pd.DataFrame([row for _, row in some])
-        at = np.flatnonzero(may(rows))
-        found = at[holds(rows.iloc[at])] if at.size else at
+        inputs = asked.policy._inputs(rows)
+        at = np.flatnonzero(may(rows, inputs))
+        found = at[holds(inputs[at])] if at.size else at
         if found.size:
             return some[int(found[0])][0]
     return math.inf
@@ -122,13 +127,13 @@ def exists(asked: Asked, row: Row) -> bool:
 # ---- the claim -------------------------------------------------------------------------------------------------------
 
 
-def claim_of(asked: Asked) -> Callable[[pd.DataFrame], np.ndarray]:
-    """Return a function that says of contexts whether the claim holds there."""
+def claim_of(asked: Asked, today: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """Return a function that says of contexts, as the estimator sees them, whether the claim holds there."""
     policy, given, Y = asked.policy, asked.given, asked.policy.Y_
-    before = policy.weights_.weights(policy._inputs(pd.DataFrame([asked.context])))[0]
+    before = policy.weights_.weights(today)[0]
     # The tolerance is a share of what the plan costs that is the best of the set today.
-    today = min(asked.among, key=lambda j: policy.risk_.of(Y[:, j], before))
-    tau = 1e-6 * float(np.abs(Y[:, today]).max())
+    cheapest = min(asked.among, key=lambda j: policy.risk_.of(Y[:, j], before))
+    tau = 1e-6 * float(np.abs(Y[:, cheapest]).max())
     margin = given.get("margin", 0.0)
     share, amount = (0.0, margin[0]) if isinstance(margin, tuple) else (margin, 0.0)
     kappa, within = given.get("confidence", 0.0), given.get("within", 0.0)
@@ -147,8 +152,7 @@ def claim_of(asked: Asked) -> Callable[[pd.DataFrame], np.ndarray]:
         rival = rival_at(weights)
         return any(over(j, rival, seen, weights) <= tau for j in asked.among)
 
-    def holds(rows: pd.DataFrame) -> np.ndarray:
-        inputs = policy._inputs(rows)
+    def holds(inputs: np.ndarray) -> np.ndarray:
         return np.array([holds_at(seen, at) for seen, at in zip(inputs, policy.weights_.weights(inputs), strict=True)])
 
     return holds
@@ -168,17 +172,17 @@ def _standard_error(policy: wh.Policy, seen: np.ndarray, weights: np.ndarray, ap
 # ---- the space -------------------------------------------------------------------------------------------------------
 
 
-def space_of(asked: Asked) -> Callable[[pd.DataFrame], np.ndarray]:
+def space_of(asked: Asked) -> Callable[[pd.DataFrame, np.ndarray], np.ndarray]:
     """Return a function that says which contexts may be suggested at all, beside ranges and relations."""
     policy, weights = asked.policy, asked.policy.weights_
     share = asked.given.get("plausible")
     measure = None if share is None else usual_in(weights, policy.schema_, policy.X_)
     past = policy._inputs(policy.X_)
 
-    def may(rows: pd.DataFrame) -> np.ndarray:
+    def may(rows: pd.DataFrame, inputs: np.ndarray) -> np.ndarray:
         kept = np.ones(len(rows), dtype=bool)
         if isinstance(weights, wh.KNNWeights):
-            gaps, k = np.abs(policy._inputs(rows)[:, None, :] - past), int(weights.k)
+            gaps, k = np.abs(inputs[:, None, :] - past), int(weights.k)
             if isinstance(policy.schema_.features["hour"], wh.Cyclic):
                 at = policy.schema_.coordinate_names.index("hour")
                 period = policy.schema_.features["hour"].period / policy.schema_.affine()[1][at]
@@ -251,6 +255,7 @@ def values_of(asked: Asked, name: str) -> set[Any]:
     return {v for v in (float(i * step) for i in range(first, last + 1)) if may_be(asked, name, v)} | {start}
 
 
+@lru_cache(maxsize=64)
 def range_of(asked: Asked, name: str) -> tuple[float, float]:
     """Where a number may lie."""
     start, column = float(asked.context[name]), asked.policy.X_[name].astype(float)
