@@ -18,8 +18,7 @@ import whence as wh
 from whence.errors import InputError
 from whence.explain.robust import Held
 from whence.worlds import Calibration, Curve, Worlds
-from whence.worlds.calibration import drawn_rows, ladder_of
-from whence.worlds.truth import excess_there, times_there
+from whence.worlds.calibration import drawn_rows, excess_there, ladder_of, times_there
 
 RNG = np.random.default_rng(1)
 X = RNG.random((70, 2))

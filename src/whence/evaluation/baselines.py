@@ -25,23 +25,9 @@ from whence.risk import Risk
 from whence.util.aliases import Floats
 
 __all__ = [
-    "AVERAGE",
-    "BASELINES",
-    "FORECAST",
-    "FORESIGHT",
-    "PER_CATEGORY",
-    "Fold",
-    "Paid",
-    "Trial",
-    "Work",
-    "category_costs",
-    "fixed_costs",
-    "folds_of",
-    "grouped_by",
-    "held_out",
-    "is_baseline",
-    "thinned",
-]
+    "AVERAGE", "BASELINES", "FORECAST", "FORESIGHT", "PER_CATEGORY", "Fold", "Paid", "Trial", "Work", "category_costs",
+    "fixed_costs", "folds_of", "grouped_by", "held_out", "is_baseline", "thinned",
+]  # fmt: skip
 
 
 #: Fewest rows to learn from.

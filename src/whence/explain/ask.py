@@ -354,28 +354,14 @@ class Request(SearchRequest):
     @property
     def margin_parts(self) -> tuple[float, float]:
         """The margin as a share of the decision's cost and as an amount; one of them is 0."""
-        margin = self.margin
-        if margin is None:
-            return 0.0, 0.0
-        if not isinstance(margin, tuple | list):
-            if share("[)").fits(margin):
-                return float(margin), 0.0
-        elif len(margin) == 2 and one_of("cost").fits(margin[1]) and at_least(0).fits(margin[0]):
-            return 0.0, float(margin[0])
-        raise refused("margin", "a share of the decision's cost in [0, 1), or an amount such as (10, 'cost')", margin)
+        words = "a share of the decision's cost in [0, 1), or an amount such as (10, 'cost')"
+        return (0.0, 0.0) if self.margin is None else _parts("margin", self.margin, share("[)"), words)
 
     @property
     def within_parts(self) -> tuple[float, float]:
         """What the alternative may cost more than the best, as a share of the best's cost and as an amount."""
-        within = self.within
-        if type(within) is float and not within:
-            return 0.0, 0.0
-        if at_least(0).fits(within):
-            return float(within), 0.0  # type: ignore[arg-type]
-        pair = isinstance(within, tuple | list) and len(within) == 2
-        if pair and one_of("cost").fits(within[1]) and at_least(0).fits(within[0]):  # type: ignore[index]
-            return 0.0, float(within[0])  # type: ignore[index]
-        raise refused("within", "a number >= 0, such as 0.02 for 2 %, or an amount such as (10, 'cost')", within)
+        words = "a number >= 0, such as 0.02 for 2 %, or an amount such as (10, 'cost')"
+        return _parts("within", self.within, at_least(0), words)
 
     def in_amounts(self, costs: Sequence[Floats]) -> Request:
         """Return the same request where some of these costs are negative: shares of a cost are amounts there.
@@ -428,6 +414,16 @@ class Request(SearchRequest):
         }
         asked = {**told, **self.options}
         return {name: value if _is_plain(value) else to_plain(value) for name, value in asked.items()}
+
+
+def _parts(name: str, given: Any, part: Rule, words: str) -> tuple[float, float]:
+    """Return a share of a cost, by its own rule, or an amount, as both; one of them is 0."""
+    pair = isinstance(given, tuple | list)
+    if not pair and part.fits(given):
+        return float(given), 0.0
+    if pair and len(given) == 2 and one_of("cost").fits(given[1]) and at_least(0).fits(given[0]):
+        return 0.0, float(given[0])
+    raise refused(name, words, given)
 
 
 def _is_plain(value: Any) -> bool:

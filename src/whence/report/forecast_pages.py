@@ -20,15 +20,8 @@ if TYPE_CHECKING:
     from whence.forecasts.crossing import Crossing
 
 __all__ = [
-    "CrossingDocument",
-    "CrossingFinding",
-    "asked",
-    "certificate",
-    "fragment",
-    "page",
-    "sentences",
-    "shown_changes",
-]
+    "CrossingDocument", "CrossingFinding", "asked", "certificate", "fragment", "page", "sentences", "shown_changes",
+]  # fmt: skip
 
 
 #: Up to this many changes are told in one sentence, more of them one per line.

@@ -33,27 +33,10 @@ if TYPE_CHECKING:
     from whence.policy import Policy
 
 __all__ = [
-    "ALTERNATIVE",
-    "DECISION",
-    "THEN",
-    "Bar",
-    "Group",
-    "bars",
-    "context_rows",
-    "distribution",
-    "fragment",
-    "fragment_of",
-    "observation_named",
-    "page",
-    "page_of",
-    "plan_charts",
-    "range_bar",
-    "rendered",
-    "route_map",
-    "strip_bar",
-    "ticks",
-    "write",
-]
+    "ALTERNATIVE", "DECISION", "THEN", "Bar", "Group", "bars", "context_rows", "distribution", "fragment",
+    "fragment_of", "observation_named", "page", "page_of", "plan_charts", "range_bar", "rendered", "route_map",
+    "strip_bar", "ticks", "write",
+]  # fmt: skip
 
 
 def rendered(template: str, **values: Any) -> Markup:

@@ -27,20 +27,9 @@ if TYPE_CHECKING:
     from whence.worlds.curve import Curve
 
 __all__ = [
-    "agreed_in_words",
-    "another_plan",
-    "by_a_hair",
-    "followed",
-    "gain_in_words",
-    "is_reliable",
-    "outside",
-    "reliance_in_words",
-    "reliance_of",
-    "rule_in_words",
-    "usual_in_words",
-    "where_to_rely",
-    "worlds_entry",
-]
+    "agreed_in_words", "another_plan", "by_a_hair", "followed", "gain_in_words", "is_reliable", "outside",
+    "reliance_in_words", "reliance_of", "rule_in_words", "usual_in_words", "where_to_rely", "worlds_entry",
+]  # fmt: skip
 
 #: By how much fewer of all refits may agree than were wanted of those that choose.
 SLACK = 0.1
@@ -184,7 +173,7 @@ def _true_in_words(report: Report, found: RelianceEntry) -> str:
         return f"You may rely on it: {of_these}.{few}"
     if not _share_reached(found):
         fewer = f"{of_these}; {share(found.wanted)} were asked for.{few}"
-        return joined(beyond, joined(fewer, joined(_why_fewer(report, found), _wider_in_words(report, found))))
+        return joined(beyond, joined(fewer, joined(_why_no_more(report, found), _wider_in_words(report, found))))
     if not _own_agrees(found):
         return joined(beyond, f"{of_these}.{few}")
     if not beyond:
@@ -214,31 +203,19 @@ def _own_agrees(found: RelianceEntry) -> bool:
     return own is None or not own.refits or wilson(own.times / own.refits, own.refits)[1] >= found.wanted - 1e-12
 
 
-def _why_fewer(report: Report, found: RelianceEntry) -> str:
-    """Why no larger share was reached, in a sentence."""
-    nowhere = [rung.confidence for rung in found.ladder if rung.status == "none"]
-    if nowhere:
-        return (
-            f"By {plain(min(nowhere), 3)} standard errors {other_plan(report)} is better in no context that is allowed."
-        )
-    if found.ladder[-1].status in ("time_limit", "interrupted"):
-        return "There was no time to look farther."
-    return "In simulated worlds no more standard errors make more of them true."
-
-
 def _why_no_more(report: Report, found: RelianceEntry) -> str:
-    """Why the search for a context in which more refits agree ended, in a sentence."""
+    """Why no larger share of such answers is true, or no more refits agree, in a sentence."""
     nowhere = [rung.confidence for rung in found.ladder if rung.status == "none"]
     if nowhere:
-        return (
-            f"By {plain(min(nowhere), 3)} standard errors {other_plan(report)} is better in no context that is allowed."
-        )
-    last = found.ladder[-1]
+        least, plan = plain(min(nowhere), 3), other_plan(report)
+        return f"By {least} standard errors {plan} is better in no context that is allowed."
+    worlds, last = found.refits == "worlds", found.ladder[-1]
     if last.status in ("time_limit", "interrupted"):
-        return "There was no time to look for a context in which more of them agree."
-    if len(found.ladder) > 1:
-        return f"Even {plain(last.confidence, 3)} standard errors are not enough."
-    return ""
+        more = "farther" if worlds else "for a context in which more of them agree"
+        return f"There was no time to look {more}."
+    if worlds:
+        return "In simulated worlds no more standard errors make more of them true."
+    return f"Even {plain(last.confidence, 3)} standard errors are not enough." if len(found.ladder) > 1 else ""
 
 
 def by_a_hair(report: Report) -> str:

@@ -15,20 +15,9 @@ from whence.report.html import fragment_of, page_of, plan_charts
 from whence.util.files import write_text
 
 __all__ = [
-    "Chart",
-    "ComparisonDocument",
-    "Contribution",
-    "FrontDocument",
-    "MenuDocument",
-    "PlanPair",
-    "ReasonsDocument",
-    "Sheet",
-    "Table",
-    "both_plans",
-    "sheet_fragment",
-    "sheet_page",
-    "write_sheet",
-]
+    "Chart", "ComparisonDocument", "Contribution", "FrontDocument", "MenuDocument", "PlanPair", "ReasonsDocument",
+    "Sheet", "Table", "both_plans", "sheet_fragment", "sheet_page", "write_sheet",
+]  # fmt: skip
 
 
 class Chart(NamedTuple):

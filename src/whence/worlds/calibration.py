@@ -21,25 +21,18 @@ from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 
 from whence.errors import WhenceError
+from whence.problems.base import DecisionProblem
 from whence.question import Limits, Progress
+from whence.risk import Risk
+from whence.util.aliases import Floats
 from whence.util.linear_program import OutOfTime
 from whence.worlds.curve import TIMES, Curve, counted
-from whence.worlds.truth import times_there
 from whence.worlds.world_model import WorldModel
 
 __all__ = [
-    "LADDER",
-    "OWN",
-    "QUESTIONS",
-    "WORLDS",
-    "Calibration",
-    "Kind",
-    "Worlds",
-    "base_seed",
-    "drawn_rows",
-    "ladder_of",
-    "node_limit",
-]
+    "LADDER", "OWN", "QUESTIONS", "WORLDS", "Calibration", "Kind", "Worlds", "base_seed", "drawn_rows",
+    "excess_there", "ladder_of", "node_limit", "times_there",
+]  # fmt: skip
 
 #: Simulated worlds, and questions in each of them.
 WORLDS, QUESTIONS = 12, 6
@@ -266,3 +259,52 @@ def drawn_rows(weights: Any, rng: np.random.Generator) -> NDArray[np.int64]:
         mass = np.cumsum(weights.data[start:end])
         found[i] = weights.indices[start + min(np.searchsorted(mass, height * mass[-1]), end - start - 1)]
     return found
+
+
+# ---- whether an answer is true in a world ---------------------------------------------------------------------------
+
+#: An absolute explanation is true where the alternative costs at most this share more than the best plan there, or
+#: what was asked for: the very best plan is another one in every world.
+NEARLY = 0.01
+
+
+def excess_there(explanation: Any, problem: DecisionProblem, risk: Risk, outcomes: Floats, weights: Floats) -> float:
+    """By how much the alternative costs more than the explanation says, where these outcomes come with these weights.
+
+    Of a set of plans, or of all plans, it is the plan that the explanation names: that one would be carried out.
+    """
+    above, allowed, behind = _there(explanation, problem, risk, outcomes, weights)
+    return max(above - allowed, behind)
+
+
+def times_there(explanation: Any, problem: DecisionProblem, risk: Risk, outcomes: Floats, weights: Floats) -> float:
+    """How many times as much must be allowed for the explanation to be true there: 1 where it is, as it stands.
+
+    Only the distance from the best plan may be allowed; what is not better than the decision stays untrue (infinite).
+    """
+    above, allowed, behind = _there(explanation, problem, risk, outcomes, weights)
+    if max(above - allowed, behind) <= explanation.tolerance:
+        return 1.0
+    return above / allowed if allowed > 0.0 and behind <= explanation.tolerance else np.inf
+
+
+def _there(
+    explanation: Any, problem: DecisionProblem, risk: Risk, outcomes: Floats, weights: Floats
+) -> tuple[float, float, float]:
+    """By how much the alternative costs more than the best plan, by how much it may, and how far it is behind."""
+    decision = np.asarray(problem.costs(explanation.decision, outcomes))
+    cost = _cost(problem, risk, explanation.alternative, outcomes, weights)
+    share, amount = explanation.saving
+    above, allowed, behind = -np.inf, 0.0, -np.inf
+    if explanation.kind == "absolute":
+        best = _cost(problem, risk, problem.solve(outcomes, weights, risk), outcomes, weights)
+        # A share of costs that may be negative is one of their mean size.
+        size = best if decision.min() >= 0.0 and best >= 0.0 else float(np.abs(decision).mean())
+        above, allowed = cost - best, max(explanation.allowance, max(NEARLY, explanation.within) * size)
+    if explanation.kind == "relative" or share or amount:
+        behind = float(cost - (1.0 - share) * risk.of(decision, weights) + amount)
+    return above, allowed, behind
+
+
+def _cost(problem: DecisionProblem, risk: Risk, plan: Any, outcomes: Floats, weights: Floats) -> float:
+    return risk.of(np.asarray(problem.costs(plan, outcomes), dtype=np.float64), weights)
