@@ -324,10 +324,7 @@ class RegionCondition(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class RegionEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The largest box of contexts around the one found in which the explanation stays true.
-
-    In a text it is its sentence; `frame` holds the conditions, one row per feature.
-    """
+    """The largest box of contexts around the one found in which the explanation stays true."""
 
     sentence: Annotated[str, about("The rule, or why there is none worth telling.")]
     conditions: Annotated[list[RegionCondition], about("Of the features that it does not leave free.")]
