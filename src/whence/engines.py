@@ -288,7 +288,7 @@ def _counts_several_axes(question: Question) -> bool:
 REFUSALS = (
     Refusal(
         f"`{BY_ERRORS}`, `holds`", "any predictor", BY_ERRORS,
-        lambda question: question.claim.is_confident,
+        lambda question: question.claim.kappa > 0.0,
         lambda _: f"'{BY_ERRORS}' and 'holds' are for the search: the integer program cannot express them.",
         ("milp",),
     ),
@@ -296,7 +296,7 @@ REFUSALS = (
         f"`{BY_ERRORS}`, `holds`",
         "kernels, forecasts, neighbours with a `sample_weight` or by distance",
         BY_ERRORS,
-        lambda question: question.claim.is_confident and not question.weights.capabilities.knows_spread,
+        lambda question: question.claim.kappa > 0.0 and not question.weights.capabilities.knows_spread,
         _needs_spread,
     ),
     Refusal(

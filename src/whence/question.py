@@ -121,6 +121,11 @@ class Limits:
         return self.time_limit - min(self.reserve, 0.5 * self.time_limit) - self.seconds
 
     @property
+    def ends(self) -> float:
+        """When the time is up, by the clock that `until` takes."""
+        return self.started + self.seconds + self.remaining
+
+    @property
     def memory(self) -> int:
         """Bytes that the search may take."""
         return usual_memory_limit() if self.memory_limit is None else int(min(self.memory_limit, sys.maxsize))

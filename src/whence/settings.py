@@ -162,10 +162,9 @@ class SearchSettings:
     route_all_after: int = 64
     #: Boxes before the first proposal where very many routes have as many rivals: such boxes are dear.
     route_early: int = 8
-    #: Past contexts that are looked at for a first plan, evenly; how many a list is held against at once; boxes of the
-    #: search for that plan; and the share of the time left for all of it.
+    #: Past contexts that are looked at for a first plan, evenly; boxes of the search for that plan; and the share of
+    #: the time left for all of it.
     warm_looks: int = 64
-    warm_together: int = 10
     warm_boxes: int = 4000
     warm_share: float = 0.2
     #: Where the set's own `solve` bounds boxes: past contexts whose best plans are tried, the share of the time left

@@ -16,7 +16,7 @@ from tests.oracle import risk_of_rows
 
 from whence import CVaR, Expectation, Policy
 from whence._core import Box, Criterion, OpenBox
-from whence.search import forest_criteria as criteria
+from whence.search import forest_search as criteria
 from whence.search.grid import grid_of, locate
 
 Floats = NDArray[np.float64]

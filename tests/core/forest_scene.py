@@ -14,8 +14,7 @@ from tests.oracle import estimator_rows
 
 from whence import _core
 from whence.question import Question
-from whence.search.forest_criteria import add_rival, criterion_of
-from whence.search.forest_search import equal_shares
+from whence.search.forest_search import add_rival, criterion_of, equal_shares
 from whence.search.grid import grid_of, locate
 
 Floats = NDArray[np.float64]

@@ -10,7 +10,7 @@ from tests.core.forest_cells import Floats, ForestScene, scenes
 
 from whence import _core
 from whence.risk import CVaR
-from whence.search.forest_criteria import add_plan, add_rival, criterion_of
+from whence.search.forest_search import add_plan, add_rival, criterion_of
 from whence.search.grid import leaf_means
 
 KAPPAS = (0.5, 1.5, 4.0)

@@ -9,7 +9,7 @@ import pytest
 from tests.core.forest_cells import ForestScene, Ints, scenes
 
 from whence._core import ForestSearch
-from whence.search import forest_criteria as criteria
+from whence.search import forest_search as criteria
 from whence.search.forest_search import equal_shares
 
 SCENES = 20

@@ -11,7 +11,7 @@ from tests.core.forest_scene import Scene, scenes
 from tests.search.test_forest_search import hard_case
 
 from whence import _core
-from whence.search.forest_criteria import add_rival, criterion_of
+from whence.search.forest_search import add_rival, criterion_of
 from whence.search.grid import grid_of, locate
 
 #: Strong bound, sharp splits.

@@ -10,8 +10,8 @@ from sklearn.ensemble import IsolationForest
 from tests.core.forest_cells import ForestScene
 
 from whence import _core
-from whence.search import forest_criteria as criteria
-from whence.search.extend_grid import isolated
+from whence.search import forest_search as criteria
+from whence.search.extend_grid import extended
 from whence.search.grid import locate
 from whence.weights.plausibility import Isolation
 
@@ -24,7 +24,7 @@ def test_cells_are_plausible_where_scikit_learn_says_so() -> None:
         points = scene.policy.schema_.encode(scene.policy.X_)
         forest = IsolationForest(n_estimators=7, max_samples=10, random_state=seed).fit(points)
         score = float(np.median(forest.score_samples(points)))
-        kept, plausible = isolated(scene.question, scene.kept, Isolation(forest, score))
+        kept, plausible = extended(scene.question, scene.kept, Isolation(forest, score))
         assert kept is not None
         assert plausible is not None
         for point, found in zip(points, forest.score_samples(points), strict=True):
@@ -45,7 +45,7 @@ def test_the_nearest_plausible_cell_is_found() -> None:
         points = scene.policy.schema_.encode(scene.policy.X_)
         forest = IsolationForest(n_estimators=3, max_samples=5, random_state=seed).fit(points)
         score = float(np.quantile(forest.score_samples(points), 0.6))
-        kept, plausible = isolated(scene.question, scene.kept, Isolation(forest, score))
+        kept, plausible = extended(scene.question, scene.kept, Isolation(forest, score))
         assert kept is not None
         located = locate(scene.question, kept)
         criterion = criteria.criterion_of(scene.question, kept)

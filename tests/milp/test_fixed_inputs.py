@@ -64,7 +64,7 @@ def test_tail_costs(w_max: str) -> None:
             continue
         model, weighting, criterion = built(question, w_max)
         assert isinstance(criterion, TailCost)
-        rival = Linear(criterion._flow(), question.claim.decision)
+        rival = Linear(criterion.flows.made(), question.claim.decision)
         tail = 1.0 - question.claim.risk.alpha
         # With the context fixed, the largest cost that the rival's flow can carry is its CVaR.
         model.minimise(rival * (-1.0 / tail))

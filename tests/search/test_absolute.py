@@ -23,7 +23,7 @@ from whence.errors import InputError
 from whence.question import Question
 from whence.search import forest_search as forest
 from whence.search import neighbour_search as knn
-from whence.search.forest_criteria import rival_row
+from whence.search.forest_search import rival_row
 
 SHARES = (0.0, 0.01, 0.05, 0.2)
 EXACT = 1e-6

@@ -10,8 +10,8 @@ from tests.cases import Case, OneOf
 from tests.search.test_forest_search import decimal_policy
 
 from whence import CVaR, Policy
-from whence.search import forest_criteria as criteria
 from whence.search import forest_search
+from whence.search import forest_search as criteria
 from whence.search.grid import grid_of
 from whence.search.proposals import past_cells
 from whence.settings import SearchSettings

@@ -14,7 +14,7 @@ from tests.search.holding import all_cells, excess, nearest_between
 from tests.search.test_confidence import WAYS, assert_nearest, scaled
 
 from whence.question import Question
-from whence.search.extend_grid import isolated
+from whence.search.extend_grid import extended
 from whence.search.forest_search import explain
 from whence.search.grid import grid_of
 from whence.weights.plausibility import Isolation
@@ -43,7 +43,7 @@ def small(question: Question, forest: IsolationForest) -> bool:
     """Whether all cells can be looked at."""
     kept = grid_of(question)
     assert kept is not None
-    joined, _ = isolated(question, kept, Isolation(forest, -0.5))
+    joined, _ = extended(question, kept, Isolation(forest, -0.5))
     assert joined is not None
     return float(np.prod(np.diff(joined.face_start) + 1.0)) <= MOST_CELLS
 

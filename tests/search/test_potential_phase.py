@@ -12,7 +12,7 @@ from tests.soaking import disagreement, forest_case
 from tests.timing import at_most
 
 import whence as wh
-from whence.search.potential_phase import PlanByPlan
+from whence.search.frontiers import PlanByPlan
 
 
 @pytest.fixture

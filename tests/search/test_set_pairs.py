@@ -15,7 +15,7 @@ from tests.search.test_plausible import isolation, least_score, small
 from tests.set_soaking import set_case, set_disagreement
 
 from whence.claims.sets import Plans
-from whence.milp import set_program as milp_sets
+from whence.milp import criterion_rows as milp_sets
 from whence.question import Question
 from whence.search.set_search import explain
 from whence.weights.plausibility import Isolation

@@ -45,11 +45,6 @@ class Claim(ABC):
     tau: float
     kappa: float = 0.0
 
-    @property
-    def is_confident(self) -> bool:
-        """Whether it must hold by standard errors."""
-        return self.kappa > 0.0
-
     @abstractmethod
     def excess(self, at: Floats) -> float:
         """Return by how much the claim is missed at a context, standard errors and `tau` left aside."""

@@ -79,6 +79,11 @@ class Plans:
     others: Others | None = None
     linear: Callable[[], tuple[Any, Floats] | None] | None = None
 
+    def limit(self, claim: PlanBeats, weights: Floats) -> float:
+        """Return what the decision, and of an absolute question the best plan of all, cost under these weights."""
+        limit = claim.risk.of(claim.rival_decision, weights)
+        return limit if self.rival is None else min(limit, claim.risk.of(self.rival(weights), weights))
+
     def beaten(self, risk: Risk, tau: float) -> Callable[[Floats], Floats | None]:
         """Of an absolute question: given weights, the best plan of all where it beats the set by more than tau."""
 

@@ -406,7 +406,7 @@ def taking_over(
     Where it has to be better by some standard errors, it is the one that is best by as many: `row` is the context as
     the estimator of the weights sees it.
     """
-    sure = question.claim.is_confident
+    sure = question.claim.kappa > 0.0
     plan = _surest(policy, question, plans, weights, row) if sure else best_plan(policy, plans, weights)
     costs = sample_costs(policy.problem, plan, policy.Y_, "instead")
     values = np.asarray(policy.risk_.values(costs), dtype=np.float64)

@@ -349,7 +349,7 @@ def _check_accepted(policy: Policy, request: Request, question: Question, explan
 def _without_search(question: Question, before: Floats, costs: Costs, best: float) -> Answer | None:
     """Return the answers that need no search: the criterion holds already, or no observation speaks for the plan."""
     # Only the search can say by how many standard errors it holds, and how usual the context is.
-    searched = question.claim.is_confident or question.space.plausibility is not None
+    searched = question.claim.kappa > 0.0 or question.space.plausibility is not None
     if not searched and _excess_before(question, before, costs, best) <= question.claim.tau:
         return Answer("already", question.space.start, 0.0, 0.0)
     if question.claim.plans is None and question.claim.hopeless:

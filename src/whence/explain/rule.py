@@ -44,7 +44,7 @@ def region_of(explanation: Explanation, time_limit: float | None) -> RegionEntry
     assert source is not None and question is not None and explanation.context is not None  # noqa: PT018
     after = explanation.weights_after
     claim = question.claim
-    if claim.plans is not None and claim.is_confident and after is not None and claim.rival(after) is not None:
+    if claim.plans is not None and claim.kappa and after is not None and claim.rival(after) is not None:
         # A plan of a set that is surely better than those outside it need not be the best of the set.
         return RegionEntry.none("another plan of the set is better in the context found")
     box = _grown(explanation, question.with_time(time_limit))

@@ -14,18 +14,16 @@ import numpy as np
 from whence.claims.forecast_costs import BandPricing, Broken, CurvePricing, LinearPricing
 from whence.claims.forecasts import ForecastBetween, OrderBeats
 from whence.errors import InputError
-from whence.milp.axes import Axis, Splits, add_axes, add_few, line_axis
-from whence.milp.context_rows import Plausibility, add_relations
+from whence.milp.axes import Axis, Splits, add_axes, line_axis
 from whence.milp.model import Columns, Linear, Model, Program, scaled
 from whence.milp.solvers.base import Outcome, SolverSettings
-from whence.milp.solvers.highs import Highs
-from whence.milp.tree_program import ForestWeighting
+from whence.milp.solvers.highs import Highs, settled
+from whence.milp.tree_program import ForestWeighting, Plausibility, add_limits
 from whence.models.lines import Line
 from whence.question import Answer, Question, nearest_of
 from whence.util.aliases import Floats, Status
 from whence.util.linear_program import OutOfTime
 from whence.weights.forecast_weights import ForecastLine, ForecastTrees
-from whence.weights.plausibility import Isolation
 
 __all__ = ["TIGHTER", "CurvedProgram", "ForecastWeighting", "LineProgram", "crossing", "explain", "hull"]
 
@@ -77,7 +75,7 @@ class LineProgram:
         try:
             return self._solved()
         except KeyboardInterrupt:
-            return Answer("interrupted", None, np.inf, self.lower, self.nodes, self.cuts)
+            return self._stopped("interrupted")
         except OutOfTime:
             return self._stopped("time_limit")
 
@@ -130,7 +128,8 @@ class LineProgram:
 
     def _point(self, program: Program, axes: Sequence[Axis], values: Floats) -> Floats:
         """Return the context that the solver has found; what hardly moved has not moved."""
-        point = np.array([axis.position(_settled(program, values)) for axis in axes])
+        values = settled(program, values)
+        point = np.array([axis.position(values) for axis in axes])
         start = self.question.space.start
         return np.where(np.abs(point - start) <= 1e-12, start, point)
 
@@ -141,18 +140,12 @@ class LineProgram:
 
     def _base(self) -> tuple[Model, list[Axis]]:
         """Return contexts that are allowed at all, and their distance, which is to be as small as possible."""
-        question, space, model = self.question, self.question.space, Model()
-        isolation = question.space.plausibility if isinstance(question.space.plausibility, Isolation) else None
-        usual = None if isolation is None else Plausibility(isolation.forest, isolation.score)
+        space, model = self.question.space, Model()
+        usual = Plausibility.within(space)
         splits = [] if usual is None else usual.splits()
         axes = [line_axis(space, j, [own for i, own in splits if i == j], np.empty(0)) for j in range(space.start.size)]
         add_axes(model, space, axes)
-        if usual is not None:
-            usual.add(model, axes)
-        if question.space.few is not None:
-            add_few(model, space, axes, question.space.few)
-        if space.rules is not None:
-            add_relations(model, axes, space.rules)
+        add_limits(model, space, axes, usual)
         return model, axes
 
     def _program(self, tighter: float) -> tuple[Program | None, list[Axis]]:
@@ -195,15 +188,6 @@ class LineProgram:
                 shown = axes[j].points * inputs.scale[column] + inputs.offset[column]
                 terms.append(axes[j].expression(shown) * float(slopes[column]))
         return Linear.sum(terms)
-
-
-def _settled(program: Program, x: Floats) -> Floats:
-    """Return `x` with whole binaries, and the rest as near as these allow."""
-    whole = np.where(program.integer, np.round(x), x)
-    lower = np.where(program.integer, whole, program.lower)
-    upper = np.where(program.integer, whole, program.upper)
-    outcome = Highs(confirm=False).solve(program.with_bounds(lower, upper, relaxed=True), SolverSettings())
-    return whole if outcome.values is None else np.where(program.integer, whole, outcome.values)
 
 
 #: Most lines of a hull: with fewer it lies lower, and ranges are split more often.
@@ -257,22 +241,14 @@ class CurvedProgram(LineProgram):
     def _against(self, figures: Floats) -> Rival:
         return Rival(*self.pricing.curves(self.claim.alternative, figures))
 
-    def answer(self) -> Answer:
-        """Look at ranges until a context passes the test, none is left, or a limit is reached."""
-        try:
-            return self._searched()
-        except KeyboardInterrupt:
-            return self._stopped("interrupted")
-        except OutOfTime:
-            return self._stopped("time_limit")
-
     def _stopped(self, status: Status) -> Answer:
         best = self._best
         if best is None:
             return Answer(status, None, np.inf, self.lower, self.nodes, self.cuts)
         return Answer(status, best.point, best.distance, min(self.lower, best.distance), self.nodes, self.cuts)
 
-    def _searched(self) -> Answer:
+    def _solved(self) -> Answer:
+        """Look at ranges until a context passes the test, none is left, or a limit is reached."""
         low, high = self._reach()
         stop = self._look(low, high)
         while stop is None and self._waiting:
@@ -522,13 +498,7 @@ def explain(question: Question) -> Answer:
         # Whatever holds against the best plan holds against all.
         question = question.relative()
     if isinstance(claim.pricing, BandPricing):
-        bands = claim.bands()
-
-        def asked() -> Iterator[Answer]:
-            for band in bands:
-                yield LineProgram(question, band).answer()
-
-        return nearest_of(asked())
+        return nearest_of(LineProgram(question, band).answer() for band in claim.bands())
     if isinstance(claim.pricing, CurvePricing):
         return CurvedProgram(question).answer()
     return LineProgram(question).answer()

@@ -13,21 +13,18 @@ from whence.checks import FLAG, at_least, one_of, whole
 from whence.claims.plans import PlanIsBest
 from whence.engines import Engine, part_of, refuse
 from whence.errors import InputError
-from whence.milp.axes import add_few
-from whence.milp.context_rows import Plausibility, add_relations
-from whence.milp.criterion_rows import Criterion, add_dual, check_dual, criterion_of
-from whence.milp.model import Columns, Linear, Model, Program, Row
-from whence.milp.set_program import about_set, check_set, set_criterion
+from whence.milp.criterion_rows import about_set, add_dual, check_dual, check_set, criterion_of, set_criterion
+from whence.milp.model import Linear, Model, Program, Row
 from whence.milp.solvers import SOLVERS, solver_named
 from whence.milp.solvers.base import Interrupts, Outcome, Solver, SolverSettings
-from whence.milp.solvers.highs import Highs
+from whence.milp.solvers.highs import settled
+from whence.milp.tree_program import Plausibility, add_limits
 from whence.milp.weighting import WAYS, Weighting
 from whence.question import Answer, Limits, Progress, Question
 from whence.util.aliases import Floats, Status
 from whence.util.linear_program import OutOfTime
 from whence.weights import Weights
 from whence.weights.base import Box
-from whence.weights.plausibility import Isolation
 
 __all__ = ["NAMES", "IntegerProgram", "Options"]
 
@@ -64,10 +61,9 @@ class Options:
             raise InputError(
                 f"An option of engine='milp' must be one of {known}. Got {unknown[0]!r} instead.", parameter=unknown[0]
             )
-        if isinstance(question.space.plausibility, Isolation):
-            given.setdefault(
-                "plausibility", Plausibility(question.space.plausibility.forest, question.space.plausibility.score)
-            )
+        usual = Plausibility.within(question.space)
+        if usual is not None:
+            given.setdefault("plausibility", usual)
         options = cls(**given)
         claim = question.claim
         if options.method == "dual" and isinstance(claim, PlanIsBest) and claim.linear is not None:
@@ -191,18 +187,9 @@ class _Run:
         self.weighting: Weighting = part_of(question.weights, IntegerProgram.name, question.claim)(
             self.model, question, more
         )
-        if self.plausibility is not None:
-            self.plausibility.add(self.model, self.weighting.axes)
-        self.changed: Columns | None = None
-        if question.space.few is not None:
-            self.changed = add_few(self.model, question.space, self.weighting.axes, question.space.few)
-        if question.space.rules is not None:
-            add_relations(self.model, self.weighting.axes, question.space.rules)
-        self.criterion: Criterion
-        if question.claim.plans is not None:
-            self.criterion = set_criterion(self.model, self.weighting, question, options.w_max)
-        else:
-            self.criterion = criterion_of(self.model, self.weighting, question, options.w_max)
+        self.changed = add_limits(self.model, question.space, self.weighting.axes, self.plausibility)
+        criterion = criterion_of if question.claim.plans is None else set_criterion
+        self.criterion = criterion(self.model, self.weighting, question, options.w_max)
         for row in self.criterion.against(question.claim.rival_decision):
             self.model.add(row)
         self.lazy = question.claim.kind == "absolute" and options.method == "lazy"
@@ -271,7 +258,9 @@ class _Run:
 
     def _judge(self, program: Program, x: Floats) -> tuple[Floats | None, list[Row]]:
         """Return the context found at `x` where it is an explanation; otherwise the rows that rule it out."""
-        x = _settled(program, x)
+        # Where all costs are of whole variables, the rest need not be solved for again.
+        loose = program.integer.any() and not program.integer[program.cost.nonzero()[0]].all()
+        x = settled(program, x) if loose else np.where(program.integer, np.round(x), x)
         context = self._context(x)
         weights = self.weighting.confirmed(context)
         allowed = self.question.space.keeps_rules(context)
@@ -346,17 +335,6 @@ class _Run:
                 return False
 
         return report
-
-
-def _settled(program: Program, x: Floats) -> Floats:
-    """Return `x` with whole binaries, and the rest as near as these allow."""
-    whole = np.where(program.integer, np.round(x), x)
-    if not program.integer.any() or bool(np.isin(program.cost.nonzero()[0], program.integer.nonzero()[0]).all()):
-        return whole
-    lower = np.where(program.integer, whole, program.lower)
-    upper = np.where(program.integer, whole, program.upper)
-    outcome = Highs(confirm=False).solve(program.with_bounds(lower, upper, relaxed=True), SolverSettings())
-    return whole if outcome.values is None else np.where(program.integer, whole, outcome.values)
 
 
 def _other_binaries(program: Program, x: Floats) -> Row:

@@ -104,11 +104,7 @@ class Model:
         self._limits: list[tuple[Floats, Floats]] = [(np.empty(0), np.empty(0))]
 
     def variables(
-        self,
-        n: int,
-        lower: ArrayLike = 0.0,
-        upper: ArrayLike = 1.0,
-        integer: ArrayLike | Literal["implied"] = False,
+        self, n: int, lower: ArrayLike = 0.0, upper: ArrayLike = 1.0, integer: ArrayLike | Literal["implied"] = False
     ) -> Columns:
         """Return `n` new variables within `lower` and `upper`; their columns."""
         columns = np.arange(self.n_variables, self.n_variables + n)

@@ -1,8 +1,11 @@
-"""Decision trees over the axes: one leaf variable per leaf, consistent with the steps of every axis."""
+"""Decision trees over the axes: one leaf variable per leaf, consistent with the steps of every axis.
+
+Trees weigh past observations, say which contexts are usual, and which keep the rules.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -11,17 +14,23 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.ensemble import IsolationForest
 
+from whence.errors import InputError, InputTypeError
+from whence.features.relation_trees import Relations
 from whence.features.space import Space, settled
-from whence.milp.axes import Axis, Splits, Turns, add_axes, cell_axis, floor32
+from whence.milp.axes import Axis, Splits, Turns, add_axes, add_few, cell_axis, floor32
 from whence.milp.model import Columns, Linear, Model, Row
 from whence.milp.weighting import Parts, Weighting, largest_in_leaves
 from whence.models.tree_arrays import ArrayTree
 from whence.question import Question
 from whence.util.aliases import Floats
 from whence.weights import InputMap, TreeWeights
+from whence.weights.base import Box as Corners
+from whence.weights.plausibility import Isolation
+from whence.weights.trees import common_cell
 
-__all__ = ["Box", "ForestWeighting", "Leaves", "add_trees", "link", "splits_of"]
+__all__ = ["ForestWeighting", "Plausibility", "add_limits"]
 
 
 Box = dict[int, tuple[int, int]]
@@ -49,16 +58,15 @@ def splits_of(trees: Sequence[Any], inputs: InputMap, space: Space | None = None
     feature = np.concatenate([tree.feature for tree in trees])
     if isinstance(trees[0], ArrayTree):
         threshold = np.concatenate([tree.threshold for tree in trees])
-        return [_turns(trees[0], inputs, space, c, np.unique(threshold[feature == c])) for c in _columns(inputs)]
+        return [
+            _turns(trees[0], inputs, space, c, np.unique(threshold[feature == c]))
+            for c in range(inputs.coordinate.size)
+        ]
     threshold = floor32(np.concatenate([tree.threshold for tree in trees]))
     return [
         Splits(float(inputs.scale[c]), float(inputs.offset[c]), np.unique(threshold[feature == c]))
         for c in range(inputs.coordinate.size)
     ]
-
-
-def _columns(inputs: InputMap) -> range:
-    return range(inputs.coordinate.size)
 
 
 def _turns(tree: ArrayTree, inputs: InputMap, space: Space | None, c: int, thresholds: Floats) -> Turns:
@@ -100,37 +108,43 @@ def _add_tree(
     seen: Seen,
     threshold: NDArray[np.floating],
 ) -> Leaves:
-    """Return the leaf variables of `tree` that are 1 for the leaf in which the context lies and 0 for the others.
+    """Return the leaf variables of `tree`, whose columns are these coordinates."""
+    axis = np.where(tree.children_left < 0, -1, coordinate[np.maximum(tree.feature, 0)])
+    at = dict(zip(coordinate.tolist(), seen, strict=True))
+    boxes = boxes_of(axes, axis, tree.children_left, tree.children_right, threshold, at)
+    nodes = np.array(sorted(boxes), dtype=np.int64)
+    return Leaves(nodes, add_leaves(model, axes, [boxes[v] for v in nodes.tolist()]))
+
+
+def add_leaves(model: Model, axes: Sequence[Axis], boxes: Sequence[Box]) -> Columns:
+    """Return variables that are 1 for the leaf, among these ranges of points, in which the context lies, 0 for others.
 
     They are continuous: where the steps of the axes are whole, the rows leave them no other value.
     """
-    boxes = _boxes(tree, axes, coordinate, seen, threshold)
-    nodes = np.array(sorted(boxes), dtype=np.int64)
-    columns = model.variables(nodes.size, integer="implied")
-    model.row(Linear(columns, np.ones(nodes.size)), 1.0, 1.0)
-    for j in sorted({j for box in boxes.values() for j in box}):
-        whole = (0, axes[j].jump.size)
-        ranges = np.array([boxes[v].get(j, whole) for v in nodes.tolist()])
-        link(model, axes[j], columns, ranges)
-    return Leaves(nodes, columns)
+    columns = model.variables(len(boxes), integer="implied")
+    model.row(Linear(columns, np.ones(len(boxes))), 1.0, 1.0)
+    for j in sorted({j for box in boxes for j in box}):
+        link(model, axes[j], columns, np.array([box.get(j, (0, axes[j].jump.size)) for box in boxes]))
+    return columns
 
 
-def _boxes(
-    tree: Any, axes: Sequence[Axis], coordinate: NDArray[np.int64], seen: Seen, threshold: NDArray[np.floating]
+def boxes_of(
+    axes: Sequence[Axis], axis: Any, left: Any, right: Any, threshold: Any, seen: Mapping[int, Any] | Sequence[Any]
 ) -> dict[int, Box]:
-    """Return, for every leaf within reach, the first and last point of each axis that leads to it."""
-    left, right, feature = tree.children_left, tree.children_right, tree.feature
+    """Return, for every leaf of a tree within reach, the first and last point of each axis that leads to it.
+
+    Nodes compare what is `seen` at the points of their axis, which is negative in leaves, with their threshold.
+    """
     found: dict[int, Box] = {}
     open_nodes: list[tuple[int, Box]] = [(0, {})]
     while open_nodes:
         node, box = open_nodes.pop()
-        if left[node] < 0:
+        j = int(axis[node])
+        if j < 0:
             found[node] = box
             continue
-        column = feature[node]
-        j = int(coordinate[column])
         first, last = box.get(j, (0, axes[j].jump.size))
-        beyond = int(np.searchsorted(seen[column], threshold[node], side="right"))
+        beyond = int(np.searchsorted(seen[j], threshold[node], side="right"))
         if first < beyond:
             open_nodes.append((int(left[node]), {**box, j: (first, min(last, beyond - 1))}))
         if last >= beyond:
@@ -150,6 +164,128 @@ def link(model: Model, axis: Axis, columns: Columns, ranges: NDArray[np.int64]) 
             model.row(Linear(beyond, np.ones(beyond.size)) - taken, 0.0 if settled else -np.inf, 0.0)
         if before.size and not settled:
             model.row(Linear(before, np.ones(before.size)) + taken, -np.inf, 1.0)
+
+
+class Plausibility:
+    """Contexts that an isolation forest takes for inliers: those it needs many random splits to set apart.
+
+    Parameters
+    ----------
+    forest : IsolationForest
+        Fitted on coordinates, as ``policy.schema_.encode(X)`` gives them.
+    score : float, optional
+        Least ``forest.score_samples`` of an admissible context, in (-1, 0). The forest's own threshold
+        (``forest.offset_``: what it predicts to be inliers) where left out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> points = np.random.default_rng(0).normal(size=(100, 2))
+    >>> inliers = Plausibility(IsolationForest(n_estimators=20, random_state=0).fit(points))
+    >>> inliers.accepts(np.zeros(2)), inliers.accepts(np.full(2, 9.0))
+    (True, False)
+    """
+
+    def __init__(self, forest: IsolationForest, score: float | None = None) -> None:
+        if not isinstance(forest, IsolationForest) or not hasattr(forest, "estimators_"):
+            raise InputTypeError(
+                f"The 'plausibility' parameter must be a fitted IsolationForest. Got {type(forest).__name__} instead."
+            )
+        self.forest = forest
+        self.score = float(forest.offset_) if score is None else float(score)
+        if not -1.0 < self.score < 0.0:
+            raise InputError(
+                f"The 'score' parameter of Plausibility must be a float in (-1, 0). Got {score!r} instead."
+            )
+
+    @classmethod
+    def of(cls, given: Any, coordinates: int) -> Plausibility | None:
+        """Return what an option holds: None, a Plausibility, or an isolation forest with its own threshold."""
+        found = given if given is None or isinstance(given, Plausibility) else cls(given)
+        if found is not None and found.forest.n_features_in_ != coordinates:
+            raise InputError(
+                f"The 'plausibility' parameter must be a forest over the {coordinates} coordinates of a context. "
+                f"Got one over {found.forest.n_features_in_} columns."
+            )
+        return found
+
+    @classmethod
+    def within(cls, space: Space) -> Plausibility | None:
+        """Return what a space asks of its contexts, where that is about an isolation forest."""
+        usual = space.plausibility
+        return cls(usual.forest, usual.score) if isinstance(usual, Isolation) else None
+
+    def accepts(self, context: Floats) -> bool:
+        """Return whether `context` (in coordinates) is an inlier."""
+        return bool(self.forest.score_samples(context[None, :])[0] >= self.score - 1e-9)
+
+    def cell(self, point: Floats) -> Corners:
+        """Lower and upper corner of the box around `point` in which every isolation tree has the same leaf."""
+        return common_cell([(tree, inputs, inputs.row(point)) for tree, inputs in self._trees()], point.size)
+
+    def splits(self) -> list[tuple[int, Splits]]:
+        """Return the thresholds that coordinates are compared with."""
+        found: list[tuple[int, Splits]] = []
+        for tree, inputs in self._trees():
+            found += zip(inputs.coordinate.tolist(), splits_of([tree], inputs), strict=True)
+        return [pair for pair in found if pair[1].thresholds.size]
+
+    def add(self, model: Model, axes: Sequence[Axis]) -> None:
+        """Add leaf variables of the isolation trees, and the row that asks for long paths."""
+        columns, depths = [], []
+        for tree, inputs in self._trees():
+            leaves = add_trees(model, [tree], axes, inputs, splits_of([tree], inputs))[0]
+            columns.append(leaves.columns)
+            depths.append(_path_lengths(tree)[leaves.nodes])
+        mean = Linear(np.concatenate(columns), np.concatenate(depths) / len(columns))
+        least = -float(np.log2(-self.score)) * float(_mean_path(np.array([self.forest.max_samples_]))[0])
+        model.row(mean, least)
+
+    def _trees(self) -> list[tuple[Any, InputMap]]:
+        return [
+            (tree.tree_, InputMap(np.asarray(features), np.ones(len(features)), np.zeros(len(features))))
+            for tree, features in zip(self.forest.estimators_, self.forest.estimators_features_, strict=True)
+        ]
+
+
+def _path_lengths(tree: Any) -> Floats:
+    """Path length of every node: its depth, and what an unfinished leaf would still have needed on average."""
+    depth = np.zeros(tree.node_count)
+    for node in range(tree.node_count):
+        for child in (tree.children_left[node], tree.children_right[node]):
+            if child >= 0:
+                depth[child] = depth[node] + 1.0
+    lengths: Floats = depth + _mean_path(tree.n_node_samples)
+    return lengths
+
+
+def _mean_path(samples: NDArray[np.int64]) -> Floats:
+    """Mean depth of an unsuccessful search in a random binary tree of that many samples (Liu et al., 2008)."""
+    n = np.asarray(samples, dtype=np.float64)
+    many = np.maximum(n, 3.0)
+    value = 2.0 * (np.log(many - 1.0) + np.euler_gamma) - 2.0 * (many - 1.0) / many
+    return np.where(n > 2, value, np.where(n == 2, 1.0, 0.0))
+
+
+def add_limits(model: Model, space: Space, axes: Sequence[Axis], usual: Plausibility | None) -> Columns | None:
+    """Let the context be usual, change few features and keep the rules; the binaries that say which ones change."""
+    if usual is not None:
+        usual.add(model, axes)
+    changed = None if space.few is None else add_few(model, space, axes, space.few)
+    if space.rules is not None:
+        _add_relations(model, axes, space.rules)
+    return changed
+
+
+def _add_relations(model: Model, axes: Sequence[Axis], rules: Relations) -> None:
+    """Let the context keep the rules: of each tree, one of the leaves within reach in which the relation holds is 1."""
+    for tree in rules.trees:
+        seen = [axis.points for axis in axes]
+        boxes = boxes_of(axes, tree.coordinate, tree.left, tree.right, tree.threshold, seen)
+        add_leaves(model, axes, [box for node, box in boxes.items() if not tree.broken[node]])
+    for row, limit in zip(rules.rows, rules.limits, strict=True):
+        parts = [axes[j].expression(axes[j].points) * float(row[j]) for j in np.flatnonzero(row).tolist()]
+        model.row(Linear.sum(parts), upper=float(limit))
 
 
 class ForestWeighting(Weighting):

@@ -21,7 +21,7 @@ from whence.features.relation_trees import Relations, RelationTree
 from whence.features.space import Few, Space
 from whence.models.tree_arrays import single_turns
 from whence.question import Limits, Question
-from whence.search.grid import KeptGrid
+from whence.search.grid import KeptGrid, rounded_down
 from whence.util.aliases import Floats
 from whence.util.linear_program import OutOfTime
 from whence.weights import InputMap, TreeWeights
@@ -30,11 +30,10 @@ from whence.weights.plausibility import Isolation
 __all__ = [
     "Family",
     "Region",
-    "isolated",
+    "extended",
     "isolation_family",
     "joined",
     "nearest_under_rows",
-    "related",
     "relation_family",
     "staircases",
 ]
@@ -119,8 +118,7 @@ class Region:
     def around(cls, question: Question, kept: KeptGrid, located: _core.Located, cells: Ints) -> Region:
         """The cells that all trees take for the same as `cells`."""
         low, high = kept.grid.cells_alike(cells)
-        space, inputs = question.space, question.inputs
-        group, start, value, distance = located.group, located.start, located.value, located.distance
+        group, start, distance = located.group, located.start, located.distance
         best = cells.copy()
         for c in np.flatnonzero(group < 0).tolist():
             base = int(kept.face_start[c]) + c
@@ -132,17 +130,12 @@ class Region:
             # The initial category costs least, where the region has it; all others cost the same.
             if home.size and high[home[0]] > 0 and not (low[members[members != home[0]]] > 0).any():
                 best[members] = start[members]
-        point = np.empty(space.start.size)
-        point[inputs.coordinate] = value[kept.places(best)]
-        return cls(low, high, point)
+        return cls(low, high, kept.nearest_point(located, best, question.inputs))
 
     def domain(self, question: Question, kept: KeptGrid, column: int) -> Floats:
         """The allowed values of a column in the region: intervals, one per row, ascending."""
         space, q = question.space, int(question.inputs.coordinate[column])
-        first, last = int(kept.face_start[column]), int(kept.face_start[column + 1])
-        bottom = -np.inf if self.low[column] == 0 else kept.beyond[first + self.low[column] - 1]
-        top = np.inf if first + self.high[column] == last else kept.below[first + self.high[column]]
-        return _allowed(space, q, float(bottom), float(top))
+        return _allowed(space, q, *kept.span(column, int(self.low[column]), int(self.high[column])))
 
 
 def _allowed(space: Space, q: int, bottom: float, top: float) -> Floats:
@@ -160,8 +153,11 @@ def _holds(domain: Floats, value: float) -> bool:
     return bool(((domain[:, 0] <= value) & (value <= domain[:, 1])).any())
 
 
-def nearest_under_rows(question: Question, kept: KeptGrid, region: Region, rules: Relations) -> Floats | None:
-    """The nearest point of a region that keeps the rows; None where there is none."""
+def nearest_under_rows(
+    question: Question, kept: KeptGrid, located: _core.Located, cells: Ints, rules: Relations
+) -> Floats | None:
+    """The nearest point that keeps the rows, where all trees have the leaves of these cells; None where none does."""
+    region = Region.around(question, kept, located, cells)
     support = np.flatnonzero(np.any(rules.rows != 0.0, axis=0))
     columns = np.empty(question.space.start.size, dtype=np.int64)
     columns[question.inputs.coordinate] = np.arange(columns.size)
@@ -383,25 +379,8 @@ def joined(question: Question, kept: KeptGrid, families: Sequence[Family]) -> Ke
         if question.limits.remaining <= 0:
             return None
     return KeptGrid(
-        grid,
-        face_start,
-        cut,
-        below,
-        beyond,
-        kept.samples,
-        kept.first,
-        kept.size,
-        regular=kept.regular,
-        mass=kept.mass,
+        grid, face_start, cut, below, beyond, kept.samples, kept.first, kept.size, regular=kept.regular, mass=kept.mass
     )
-
-
-def rounded_down(thresholds: Floats) -> NDArray[np.float32]:
-    """The largest float32 that is not above each threshold."""
-    cut = thresholds.astype(np.float32)
-    over = cut.astype(np.float64) > thresholds
-    cut[over] = np.nextafter(cut[over], np.float32(-np.inf))
-    return cut
 
 
 def _column_of(inputs: InputMap) -> NDArray[np.int64]:
@@ -475,47 +454,30 @@ class _Faces:
         self.of_new = [(keys, place[places]) for keys, places in self.of_new] + [(new, of_new)]
 
 
-#: The last grid with the trees of an isolation forest, by the forest.
-_joined: WeakKeyDictionary[IsolationForest, tuple[KeptGrid, KeptGrid]] = WeakKeyDictionary()
-#: The last grid with the trees of rules, by the rules, and the isolation forest that it was made with.
-_related: WeakKeyDictionary[Relations, tuple[KeptGrid, IsolationForest | None, KeptGrid]] = WeakKeyDictionary()
+#: The last grid with further trees, by the rules, or the isolation forest where there are none; and what it is made of.
+_extended: WeakKeyDictionary[Any, tuple[KeptGrid, IsolationForest | None, KeptGrid]] = WeakKeyDictionary()
 
 #: What a relation that is broken adds: far more than any isolation forest makes up for.
 BROKEN = 100.0
 
 
-def isolated(
-    question: Question, kept: KeptGrid, isolation: Isolation
+def extended(
+    question: Question, kept: KeptGrid, isolation: Isolation | None, rules: Relations | None = None
 ) -> tuple[KeptGrid | None, _core.Plausibility | None]:
-    """The grid with the isolation trees after the forest's own, and what their leaves say.
-
-    Both are None where the question's time limit passes before the grid is built.
-    """
-    before, found = _joined.get(isolation.forest, (None, None))
-    if before is not kept:
-        found = joined(question, kept, [_family_of(question, isolation)])
-        if found is not None:
-            _joined[isolation.forest] = (kept, found)
-    if found is None:
-        return None, None
-    return found, _core.Plausibility(found.grid, kept.trees, isolation.short_by())
-
-
-def related(
-    question: Question, kept: KeptGrid, rules: Relations, isolation: Isolation | None
-) -> tuple[KeptGrid | None, _core.Plausibility | None]:
-    """The grid with the trees of rules after all others, and what leaves say: broken ones never are.
+    """The grid with isolation trees and those of rules after the forest's own, and what leaves say: broken ones never.
 
     Both are None where the question's time limit passes before the grid is built.
     """
     forest = None if isolation is None else isolation.forest
-    trees = rules.trees + staircases(rules)
-    before, with_forest, found = _related.get(rules, (None, None, None))
+    trees = () if rules is None else rules.trees + staircases(rules)
+    owner = forest if rules is None else rules
+    before, with_forest, found = _extended.get(owner, (None, None, None))
     if before is not kept or with_forest is not forest:
         families = [] if isolation is None else [_family_of(question, isolation)]
-        found = joined(question, kept, [*families, relation_family(trees, question.inputs)])
+        families += [relation_family(trees, question.inputs)] if trees else []
+        found = joined(question, kept, families)
         if found is not None:
-            _related[rules] = (kept, forest, found)
+            _extended[owner] = (kept, forest, found)
     if found is None:
         return None, None
     says = [] if isolation is None else [isolation.short_by()]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -22,10 +22,6 @@ from whence.weights.forecast_weights import ForecastTrees
 __all__ = ["SummedTrees", "crossing", "explain"]
 
 
-#: The limits of one forecast.
-Band = tuple[float, float]
-
-
 class ForecastFrontier(ForestFrontier):
     """Boxes in the order of their distance, judged by what the leaves add to the forecast of every outcome."""
 
@@ -35,46 +31,29 @@ class ForecastFrontier(ForestFrontier):
         kept: KeptGrid,
         plausibility: _core.Plausibility | None,
         criterion: _core.MeanCriterion,
-        band: Band | None = None,
     ) -> None:
         self.forecast = cast(ForecastTrees, question.weights)
-        self.band = band
         super().__init__(question, kept, plausibility, criterion)
         # Curves are no sums over trees that a box could keep for itself.
         self.in_common = isinstance(criterion, _core.CurveCriterion)
 
     def cut(self, rival: Floats) -> None:
-        """Ask that the alternative cost no more than a plan with these figures."""
         criterion = self.criterion
         if isinstance(criterion, _core.CurveCriterion):
             self.refuted += self.proposing
             _add_curves(criterion, *self._curves(rival))
             return
         assert isinstance(criterion, _core.MeanCriterion)
-        rows = self._rows(rival)
+        # What every leaf adds to the difference of what both plans cost.
+        over, view = self.question.claim.alternative - rival, self.forecast
+        row = view.leaf_values @ over[:-1] + (view.offsets @ over[:-1] + over[-1]) / self.kept.trees
         if not (self.asking or self.proposing):
-            for row in rows:
-                criterion.add_rival(row)
+            criterion.add_rival(row)
         elif self.proposing:
-            self.search.meet(rows[0])
+            self.search.meet(row)
             self.refuted += 1
         else:
-            self.search.answer(rows[0])
-
-    def _rows(self, rival: Floats) -> list[Floats]:
-        """What every leaf adds to the criterion: limits of the one forecast, or what both plans cost."""
-        question, view, trees = self.question, self.forecast, self.kept.trees
-        if self.band is not None:
-            (low, high), values, offset = self.band, view.leaf_values[:, 0], float(view.offsets[0])
-            rows = []
-            # Leaves add up to the forecast; what it may miss by rounding is far below the tolerance of costs.
-            if high < np.inf:
-                rows.append(values + (offset - high) / trees)
-            if low > -np.inf:
-                rows.append((low - offset) / trees - values)
-            return rows or [np.zeros(values.size)]
-        over = question.claim.alternative - rival
-        return [view.leaf_values @ over[:-1] + (view.offsets @ over[:-1] + over[-1]) / trees]
+            self.search.answer(row)
 
     def _curves(self, rival: Floats) -> tuple[list[Broken], float]:
         claim = cast(OrderBeats, self.question.claim)
@@ -84,7 +63,6 @@ class ForecastFrontier(ForestFrontier):
         return pricing.curves(claim.alternative, rival)
 
     def weights(self, point: Floats) -> Floats:
-        """The forecast at the point handed out last."""
         return self._weights()
 
     def _weights(self) -> Floats:
@@ -103,16 +81,10 @@ def explain(question: Question) -> Answer:
         # Whatever holds against the best plan holds against all.
         question = question.relative()
     if isinstance(pricing, BandPricing):
-        bands = claim.bands()
-
-        def asked() -> Iterator[Answer]:
-            for band in bands:
-                inner = question.claiming(tau=0.0)
-                yield driver.run(
-                    inner, ForecastFrontier(inner, kept, plausibility, _core.MeanCriterion(kept.leaves), band)
-                )
-
-        return nearest_of(asked())
+        # Leaves add up to the forecast; what it may miss by rounding is far below the tolerance of costs.
+        inner, values, offset = question.claiming(tau=0.0), view.leaf_values[:, 0], float(view.offsets[0])
+        bands = (_rows_between(band, values, offset, kept) or [np.zeros(values.size)] for band in claim.bands())
+        return nearest_of(driver.run(inner, CrossingFrontier(inner, kept, rows, plausibility)) for rows in bands)
     if isinstance(pricing, CurvePricing):
         criterion: _core.MeanCriterion = _core.CurveCriterion(
             np.ascontiguousarray(view.leaf_values), np.ascontiguousarray(view.offsets)
@@ -193,13 +165,12 @@ class CrossingFrontier(ForestFrontier):
     """Boxes in the order of their distance, judged by rows of leaf values that must each add up to at most tau."""
 
     def __init__(
-        self, question: Question, kept: KeptGrid, rows: Sequence[Floats], plausibility: _core.Plausibility | None = None
+        self, question: Question, kept: KeptGrid, rows: Sequence[Floats], plausibility: _core.Plausibility | None
     ) -> None:
         self.leaf_rows = rows
-        super().__init__(question, kept, plausibility)
+        super().__init__(question, kept, plausibility, _core.MeanCriterion(kept.leaves))
 
     def cut(self, rival: Floats) -> None:
-        """Ask for all limits."""
         assert isinstance(self.criterion, _core.MeanCriterion)
         for row in self.leaf_rows:
             self.criterion.add_rival(row)
@@ -212,10 +183,12 @@ def crossing(question: Question) -> Answer:
     if kept is None:
         return Answer("time_limit", None, np.inf, 0.0)
     claim = cast(ForecastBetween, question.claim)
-    low, high = claim.low, claim.high
-    rows = []
-    if high < np.inf:
-        rows.append(summed.leaf_values + (summed.offset - high) / kept.trees)
-    if low > -np.inf:
-        rows.append((low - summed.offset) / kept.trees - summed.leaf_values)
+    rows = _rows_between((claim.low, claim.high), summed.leaf_values, summed.offset, kept)
     return driver.run(question, CrossingFrontier(question, kept, rows, plausibility))
+
+
+def _rows_between(band: tuple[float, float], values: Floats, offset: float, kept: KeptGrid) -> list[Floats]:
+    """Return what leaves add to each finite limit that their sum and an offset must keep."""
+    low, high = band
+    rows = [] if high == np.inf else [values + (offset - high) / kept.trees]
+    return rows if low == -np.inf else [*rows, (low - offset) / kept.trees - values]

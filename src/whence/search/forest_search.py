@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,31 +12,26 @@ from whence import _core
 from whence.features.space import Space
 from whence.question import Answer, Question, earlier, remember
 from whence.search import driver
-from whence.search.extend_grid import Region, isolated, nearest_under_rows, related
-from whence.search.forest_criteria import (
-    add_rival,
-    confident_excess,
-    confidently,
-    criterion_of,
-    rival_row,
-)
+from whence.search.extend_grid import extended, nearest_under_rows
+from whence.search.frontiers import PlanByPlan
 from whence.search.grid import KeptGrid, cell_beyond, few_changes, grid_of, leaf_means, locate, weights_at
-from whence.search.potential_phase import PlanByPlan
 from whence.search.proposals import (
+    cells_of_past,
     climbed,
     contexts_in_time,
     descended,
     exchanged,
     nearest_first,
-    past_cells,
     pulled,
 )
 from whence.settings import SearchSettings
 from whence.util.aliases import Floats
-from whence.weights import TreeWeights
 from whence.weights.plausibility import Isolation
 
-__all__ = ["ForestFrontier", "against_decision", "equal_shares", "explain", "prepared", "starts_of"]
+__all__ = [
+    "ForestFrontier", "add_plan", "add_rival", "against_decision", "confident_excess", "confidently", "criterion_of",
+    "distinct", "equal_shares", "explain", "prepared", "rival_row", "starts_of",
+]  # fmt: skip
 
 
 Ints = NDArray[np.int32]
@@ -55,29 +50,24 @@ class ForestFrontier:
         self.question, self.settings = question, question.settings
         self.kept = kept
         self.located = _located(question, kept)
-        self.value = self.located.value
         self.plausibility = plausibility
-        self.tail = question.claim.risk.tail is not None
-        self.absolute = question.claim.kind == "absolute"
-        patience = (self.settings.patience_confident if question.claim.is_confident else self.settings.patience)[
-            self.tail
-        ]
+        claim = question.claim
+        self.tail, self.sure = claim.risk.tail is not None, claim.kappa > 0.0
+        self.absolute = claim.kind == "absolute"
+        patience = (self.settings.patience_confident if self.sure else self.settings.patience)[self.tail]
         self.deep = kept.grid.leaves > self.settings.many_leaves * kept.grid.trees
-        searched = self.deep and question.claim.plans is not None
         #: Boxes to examine before each proposal.
-        self.stages = (
-            (patience, self.settings.stalled, self.settings.exchange_from)
-            if searched
-            else (patience, self.settings.stalled)
-        )
+        self.stages: tuple[int, ...] = (patience, self.settings.stalled)
+        if self.deep and claim.plans is not None:
+            self.stages += (self.settings.exchange_from,)
         # The spread of a CVaR over the trees is known from whole tables only: all boxes share the rivals.
-        self.in_common = self.tail and question.claim.is_confident
+        self.in_common = self.tail and self.sure
         self.given = criterion is None and (self.in_common or (self.tail and not self.absolute))
         self.criterion: _core.Criterion
         if criterion is not None:
             self.criterion = criterion
         elif self.in_common:
-            self.criterion = _core.ConfidentTailCriterion(_plans(question, kept), question.claim.kappa)
+            self.criterion = _core.ConfidentTailCriterion(_plans(question, kept), claim.kappa)
         elif self.given:
             self.criterion = _plans(question, kept)
         else:
@@ -105,16 +95,13 @@ class ForestFrontier:
 
     @property
     def nodes(self) -> int:
-        """Boxes examined so far."""
         return self.examined_before + self.search.examined
 
     @property
     def memory(self) -> int:
-        """Bytes that boxes and what was learned on the way take, about."""
         return self.search.bytes
 
     def cut(self, rival: Floats) -> None:
-        """Ask that the alternative cost no more than `rival`."""
         if self.given:
             self.given = False  # the decision is one of the plans that were given
             return
@@ -130,7 +117,6 @@ class ForestFrontier:
             self.search.answer(row)
 
     def exclude(self, point: Floats) -> None:
-        """Leave out the region in which every tree has the same leaf as at the point handed out last."""
         self._leave_out(self.shown, False)
 
     def _leave_out(self, cells: Ints, every_tree: bool) -> None:
@@ -138,11 +124,10 @@ class ForestFrontier:
         self.search.exclude(cells, every_tree)
 
     def advance(self, nodes: int, cutoff: float) -> Floats | None:
-        """Search on; the nearest candidate left, if it was reached."""
         if self._due() or self.pending is not None:
             return None
         self.proposing = False
-        dear = self.tail or self.question.claim.is_confident
+        dear = self.tail or self.sure
         # Of a set, as long as no explanation is known, there may be none: the plain bound proves that sooner.
         worth = self.question.claim.plans is None or cutoff < np.inf
         if (
@@ -194,8 +179,7 @@ class ForestFrontier:
     def _nearest_kept(self, cells: Ints) -> tuple[Floats, Ints] | None:
         """The nearest point that keeps the rows, where all trees have the leaves of these cells, and the cells."""
         assert self.rows is not None
-        region = Region.around(self.question, self.kept, self.located, cells)
-        point = nearest_under_rows(self.question, self.kept, region, self.rows)
+        point = nearest_under_rows(self.question, self.kept, self.located, cells, self.rows)
         return None if point is None else (point, cells)
 
     def _ask_in_boxes(self) -> None:
@@ -225,9 +209,7 @@ class ForestFrontier:
     def point_of(self, cells: Ints) -> Floats:
         """Coordinates of the nearest point of a cell."""
         self.shown = cells
-        point = np.empty(cells.size)
-        point[self.question.inputs.coordinate] = self.value[self.kept.places(cells)]
-        return point
+        return self.kept.nearest_point(self.located, cells, self.question.inputs)
 
     def _due(self) -> int:
         """Which proposal should be looked for before the search goes on: 1, 2 or 3, or 0 for none."""
@@ -296,23 +278,28 @@ class ForestFrontier:
 
     def _least_short(self, starts: Ints) -> Ints:
         """The starts that miss the criterion by least."""
-        grid, trees = self.kept.grid, self.kept.trees
-        over = [self.criterion.excess(grid.leaves_at(cells)[:trees]).over for cells in starts]
+        over = [self.criterion.excess(self.kept.leaves_at(cells)).over for cells in starts]
         return starts[np.argsort(over, kind="stable")[: self.settings.descents]]
+
+    @property
+    def may_go_plan_by_plan(self) -> bool:
+        """Whether the question is one that plans by themselves can answer (`PlanByPlan`)."""
+        settings, plans, grid = self.settings, self.question.claim.plans, self.kept.grid
+        return (
+            (plans is None or (plans.rivals is None and plans.rival is None and plans.stock is None))
+            and not (self.absolute or self.tail or self.sure or self.related)
+            and self.plausibility is None
+            and self.few is None
+            and self.columns >= settings.potentials_columns
+            and grid.leaves <= settings.potentials_leaves * grid.trees
+        )
 
     @property
     def leaves(self) -> Ints:
         """Leaves of the forest at the point handed out last."""
-        return self.kept.grid.leaves_at(self.shown)[: self.kept.trees]
-
-    def leaves_of(self, point: Floats) -> Ints:
-        """Leaves of the forest at a point that was found."""
-        inputs = self.question.inputs
-        cells = [self.kept.cells_of(c, point[[q]], inputs)[0] for c, q in enumerate(inputs.coordinate.tolist())]
-        return self.kept.grid.leaves_at(np.array(cells, dtype=np.int32))[: self.kept.trees]
+        return self.kept.leaves_at(self.shown)
 
     def weights(self, point: Floats) -> Floats:
-        """Weights at the point handed out last."""
         return self._weights()
 
     def _weights(self) -> Floats:
@@ -320,7 +307,6 @@ class ForestFrontier:
         return weights_at(self.kept, self.leaves, self.question.claim.alternative.size)
 
     def cell(self, point: Floats) -> tuple[Floats, Floats] | None:
-        """The part of the cell around `point` that lies beyond it, seen from the start, along what moved."""
         return cell_beyond(self.question, self.kept, self.rows, point)
 
 
@@ -336,9 +322,8 @@ def starts_of(question: Question, kept: KeptGrid, located: _core.Located) -> Int
     """Past contexts from which proposals begin, nearest first; they are shared likewise."""
     known: tuple[_core.Located, Ints] | None = question.memo.get("starts")
     if known is None or known[0] is not located:
-        if kept.past is None:
-            kept.past = past_cells(kept, cast(TreeWeights, question.weights).inputs_, question.inputs)
-        known = question.memo["starts"] = located, nearest_first(kept, located, kept.past, question.settings.tried)
+        past = cells_of_past(question, kept)
+        known = question.memo["starts"] = located, nearest_first(kept, located, past, question.settings.tried)
     return known[1]
 
 
@@ -360,14 +345,12 @@ def prepared(question: Question) -> tuple[KeptGrid | None, _core.Plausibility | 
     The grid is None where the time is up before it is built.
     """
     kept = grid_of(question)
-    plausibility = None
     isolation = question.space.plausibility if isinstance(question.space.plausibility, Isolation) else None
     rules = question.space.rules
-    if kept is not None and rules is not None and rules.as_trees:
-        kept, plausibility = related(question, kept, rules, isolation)
-    elif kept is not None and isolation is not None:
-        kept, plausibility = isolated(question, kept, isolation)
-    return kept, plausibility
+    rules = rules if rules is not None and rules.as_trees else None
+    if kept is None or (rules is None and isolation is None):
+        return kept, None
+    return extended(question, kept, isolation, rules)
 
 
 def against_decision(question: Question, frontier: ForestFrontier) -> Question:
@@ -376,15 +359,17 @@ def against_decision(question: Question, frontier: ForestFrontier) -> Question:
     Boxes that ask for the best plan hand out points that need not hold against the decision. Where no plan is better,
     the alternative costs no more than the decision, but it may have to cost less.
     """
-    if not (question.claim.is_confident or question.claim.must_be_cheaper):
+    if not (frontier.absolute and (frontier.sure or question.claim.must_be_cheaper)):
         return question
 
     def better(weights: Floats) -> Floats | None:
         found: Floats | None = question.claim.rival(weights)
         if found is not None or not frontier.eager:
             return found
-        sure = question.claim.is_confident
-        stands = _holds_at(question, frontier.kept, frontier.leaves) if sure else question.claim.is_satisfied(weights)
+        if frontier.sure:
+            stands = _holds_at(question, frontier.kept, frontier.leaves)
+        else:
+            stands = question.claim.is_satisfied(weights)
         return None if stands else question.claim.rival_decision
 
     return question.refuted_by(better)
@@ -395,21 +380,22 @@ def explain(question: Question) -> Answer:
     kept, plausibility = prepared(question)
     if kept is None:
         return Answer("time_limit", None, np.inf, 0.0)
-    before = earlier(question) if question.claim.is_confident else None
+    before = earlier(question) if question.claim.kappa else None
     if before is not None and before.settles(lambda leaves: _holds_at(question, kept, leaves)):
         return replace(before.answer, nodes=0)
     frontier = ForestFrontier(question, kept, plausibility)
     if before is not None:
         frontier.bound = before.answer.bound
-    if question.claim.is_confident and frontier.absolute:
+    if frontier.sure and frontier.absolute:
         question = confidently(question, kept, lambda: frontier.leaves)
         frontier.question = question
-    if PlanByPlan.suits(frontier):
+    if frontier.may_go_plan_by_plan:
         worth = leaf_means(kept, question.claim.alternative - question.claim.rival_decision)
         answer = driver.run(question, PlanByPlan(frontier, lambda most: worth[None, :]))
     else:
         answer = driver.run(against_decision(question, frontier), frontier)
-    remember(question, answer, None if answer.point is None else frontier.leaves_of(answer.point))
+    found = None if answer.point is None else kept.leaves_at(kept.cells_at(answer.point, question.inputs))
+    remember(question, answer, found)
     return answer
 
 
@@ -459,3 +445,107 @@ def equal_shares(
     asks = (asks + 1e-9) / (asks + 1e-9).sum(axis=1, keepdims=True)
     part = np.ascontiguousarray(asks[columns])
     return _core.Shares(located, bucket, np.array(edges), np.array(begins, dtype=np.int32), part)
+
+
+# ---- criteria: what the leaves say about the alternative and its rivals ------------------------------------------
+
+#: Seconds that a number takes, about; a table that would take a fifth of the time left is not made.
+ONE_NUMBER = 1e-8
+#: Costs of a plan count as one where they differ by at most this share of its largest: far more than rounding, far
+#: less than any tolerance.
+SAME = 1e-12
+
+
+def criterion_of(question: Question, kept: KeptGrid) -> _core.Criterion:
+    """The criterion of the question's risk, without any rival yet, with the claim's standard errors over the trees."""
+    tail, kappa = question.claim.risk.tail, question.claim.kappa
+    if tail is None and kappa == 0.0:
+        return _core.MeanCriterion(kept.leaves)
+    if tail is None:
+        return _core.ConfidentMeanCriterion(kept.leaves, kappa)
+    leaves = (kept.samples.ravel(), kept.first, kept.size)
+    criterion = _core.TailCriterion(*leaves, tail=tail, trees=kept.trees, mass=kept.mass)
+    add_plan(criterion, question, kept, question.claim.alternative)
+    return criterion if kappa == 0.0 else _core.ConfidentTailCriterion(criterion, kappa)
+
+
+def add_rival(criterion: _core.Criterion, question: Question, kept: KeptGrid, costs: Floats) -> None:
+    """Ask that the alternative cost no more than one more plan with these sample costs."""
+    if isinstance(criterion, _core.TailCriterion):
+        add_plan(criterion, question, kept, costs)
+    else:
+        assert isinstance(criterion, _core.MeanCriterion)
+        criterion.add_rival(leaf_means(kept, question.claim.alternative - costs))
+
+
+def rival_row(question: Question, kept: KeptGrid, costs: Floats, weights: Floats | None) -> Floats:
+    """What each leaf adds to the criterion against a plan with these sample costs.
+
+    Any threshold bounds the CVaR of the plan from above; the one that is taken is the best under `weights`, which
+    expected costs do not need.
+    """
+    tail = question.claim.risk.tail
+    if tail is None or weights is None:
+        return leaf_means(kept, question.claim.alternative - costs)
+    order = np.argsort(-costs, kind="stable")
+    begins = order[min(int(np.searchsorted(np.cumsum(weights[order]), tail)), order.size - 1)]
+    level = float(costs[begins])
+    return -leaf_means(kept, level + np.maximum(costs - level, 0.0) / tail)
+
+
+def add_plan(criterion: _core.TailCriterion, question: Question, kept: KeptGrid, costs: Floats) -> None:
+    """Add the table of a plan with these sample costs."""
+    etas, rank = distinct(costs)
+    numbers = kept.leaves * etas.size
+    in_time = 0.2 * max(question.limits.remaining, 0.0) / ONE_NUMBER
+    room = question.settings.tail_tables - kept.leaves * criterion.all_etas
+    criterion.add_plan(etas, rank, kept=numbers <= min(question.settings.tail_table, in_time, room))
+
+
+def distinct(costs: Floats) -> tuple[Floats, NDArray[np.int32]]:
+    """The distinct costs in ascending order, and which of them each cost is.
+
+    Sums such as 0.1 + 0.2 and 0.3 are one number that was computed in two ways. A group reaches as far as `SAME` from
+    its smallest cost and no farther, so that a chain of close costs does not become one.
+    """
+    values, rank = np.unique(costs, return_inverse=True)
+    width = SAME * float(np.abs(values).max())
+    first = np.flatnonzero(np.diff(values, prepend=-np.inf) > width)
+    last = np.append(first[1:], values.size) - 1
+    if (values[last] - values[first] > width).any():
+        begins = [0]
+        while begins[-1] < values.size:
+            begins.append(int(np.searchsorted(values, values[begins[-1]] + width, side="right")))
+        first = np.array(begins[:-1])
+    group = np.searchsorted(first, np.arange(values.size), side="right") - 1
+    return values[first], group[rank.ravel()].astype(np.int32)
+
+
+def confident_excess(question: Question, kept: KeptGrid, leaves: Ints, rival: Floats) -> float:
+    """By how much the alternative costs more than a rival, standard errors included, where trees have these leaves.
+
+    Expected cost: the value of a tree is the mean difference in its leaf, and the standard error is that of the mean
+    over the trees. CVaR: both plans are judged at the thresholds that suit the whole forest, so that the trees' values
+    add up to the difference of both CVaR, and to first order say how it changes with the trees.
+    """
+    criterion = criterion_of(question, kept)
+    add_rival(criterion, question, kept, rival)
+    return criterion.excess(leaves).over
+
+
+def confidently(question: Question, kept: KeptGrid, leaves: Callable[[], Ints]) -> Question:
+    """The question whose `better` refuses the alternative where the best plan beats it within its standard errors.
+
+    An absolute explanation by standard errors stands, by so many of them, against the best plan at its context
+    and against every plan met on the way; all of these are necessary for standing against every plan there is, so
+    that the distance is a lower bound on that too.
+    `leaves` gives those of the forest where the plan was asked for last.
+    """
+
+    def better(weights: Floats) -> Floats | None:
+        best: Floats | None = question.claim.rival(weights)
+        if best is None or confident_excess(question, kept, leaves(), best) <= question.claim.tau:
+            return None
+        return best
+
+    return question.refuted_by(better)

@@ -10,17 +10,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from whence import _core
 from whence.claims.sets import APART, rivals_there, worst_rival
 from whence.question import Answer, Question
 from whence.search import driver
 from whence.search.driver import Frontier
+from whence.search.grid import alive_leaves
 from whence.util.aliases import Floats
 from whence.util.linear_program import OutOfTime, check_time, until
 
-__all__ = ["LISTED", "Around", "Nowhere", "OneByOne", "confidently"]
+__all__ = ["LISTED", "Around", "Nowhere", "OneByOne", "PlanByPlan", "confidently"]
+
+if TYPE_CHECKING:
+    from whence.search.forest_search import ForestFrontier
 
 
 class Around:
@@ -31,33 +37,26 @@ class Around:
 
     @property
     def nodes(self) -> int:
-        """Boxes examined so far."""
         return self.inner.nodes
 
     @property
     def memory(self) -> int:
-        """Bytes that boxes and what was learned on the way take, about."""
         return self.inner.memory
 
     @property
     def bound(self) -> float:
-        """No context that satisfies all cuts lies nearer."""
         return self.inner.bound
 
     def cut(self, rival: Floats) -> None:
-        """From now on the plan must cost no more than one with these sample costs."""
         self.inner.cut(rival)
 
     def exclude(self, point: Floats) -> None:
-        """Leave out the contexts that have the same weights as `point`."""
         self.inner.exclude(point)
 
     def weights(self, point: Floats) -> Floats:
-        """Weights of the past observations at `point`."""
         return self.inner.weights(point)
 
     def cell(self, point: Floats) -> tuple[Floats, Floats] | None:
-        """A box around `point` in which the weights stay the same, where the engine knows one."""
         return self.inner.cell(point)
 
 
@@ -75,12 +74,10 @@ class OneByOne:
 
     @property
     def nodes(self) -> int:
-        """Boxes examined so far."""
         return sum(one.nodes for one in self.each)
 
     @property
     def memory(self) -> int:
-        """Bytes that boxes and what was learned on the way take, about."""
         return sum(one.memory for one in self.each)
 
     def _bound(self, i: int) -> float:
@@ -89,17 +86,14 @@ class OneByOne:
 
     @property
     def bound(self) -> float:
-        """No context that satisfies all cuts lies nearer."""
         return min(self._bound(i) for i in range(len(self.each)))
 
     def cut(self, rival: Floats) -> None:
-        """From now on no plan may cost more than a rival with these sample costs."""
         self._again()
         for one in self.each:
             one.cut(rival)
 
     def exclude(self, point: Floats) -> None:
-        """Leave out the contexts that have the same neighbours as `point`."""
         self._again()
         for one in self.each:
             one.exclude(point)
@@ -109,7 +103,7 @@ class OneByOne:
         self.proposal = None
 
     def advance(self, nodes: int, cutoff: float) -> Floats | None:
-        """Let the plan with the smallest bound go on; its nearest context, if no other plan can have a nearer one."""
+        # The plan with the smallest bound goes on; its context counts once no other plan can have a nearer one.
         i = min(range(len(self.each)), key=self._bound)
         found = self.met[i]
         if found is not None:
@@ -124,7 +118,6 @@ class OneByOne:
         return None
 
     def propose(self, cutoff: float) -> Floats | None:
-        """What one plan has found while others may still find something nearer."""
         found, self.proposal = self.proposal, None
         if found is not None:
             return found
@@ -132,12 +125,102 @@ class OneByOne:
         return None if self.met[i] is not None else self.each[i].propose(cutoff)
 
     def weights(self, point: Floats) -> Floats:
-        """Weights of the past observations at `point`."""
         return self.question.weights.at(self.question.inputs.row(point))
 
     def cell(self, point: Floats) -> tuple[Floats, Floats] | None:
-        """A box around `point` in which the weights stay the same, where the engine knows one."""
         return self.each[0].cell(point)
+
+
+class PlanByPlan(Around):
+    """A frontier for a set of plans and expected costs: first all of them together, then, where that takes long, each.
+
+    Boxes that carry all plans left settle most questions soon. In the others the strong bound would have to suit all
+    plans of a box, and no prices do. By itself, nearly every plan is proved to be out of reach at the first box, by
+    potentials (``core/bounds/potentials.hpp``), and the few others need hundreds of boxes where all of them together
+    need tens of thousands. A question about one plan that takes long ends in the same way.
+
+    Given a number, `worth` is what each leaf adds to the excess of each plan over the decision, one row a plan; None
+    where there are more plans.
+    """
+
+    def __init__(self, together: ForestFrontier, worth: Callable[[int], Floats | None]) -> None:
+        super().__init__(together)
+        self.together, self.worth, self.settings = together, worth, together.question.settings
+        self.apart: _core.PotentialSearch | None = None
+        self.tried = False
+        self.told = np.inf
+        self.bound_apart = 0.0
+
+    @property
+    def memory(self) -> int:
+        return self.together.memory + (0 if self.apart is None else self.apart.bytes)
+
+    @property
+    def nodes(self) -> int:
+        return self.together.nodes + (0 if self.apart is None else self.apart.examined)
+
+    @property
+    def bound(self) -> float:
+        return max(self.together.bound, self.bound_apart)
+
+    def advance(self, nodes: int, cutoff: float) -> Floats | None:
+        if not self.tried:
+            if self.together.nodes < self.settings.potentials_after:
+                # The course does not depend on the clock, which slices follow.
+                return self.together.advance(min(nodes, self.settings.potentials_after - self.together.nodes), cutoff)
+            self.tried = True
+            self.apart = self._taken_apart(cutoff)
+        if self.apart is None:
+            return self.together.advance(nodes, cutoff)
+        behind = self.settings.potentials_plain * (self.apart.examined - self.settings.potentials_both_from) - (
+            self.together.nodes - self.settings.potentials_after
+        )
+        if self._both() and behind > 0:
+            return self.together.advance(min(self.settings.potentials_plain * nodes, behind), cutoff)
+        proved, bound = self.apart.advance(
+            min(nodes, self.settings.potentials_slice), cutoff, self.together.question.limits.remaining
+        )
+        self.bound_apart = max(self.bound_apart, bound)
+        return self.together.point_of(self.apart.cells) if proved else None
+
+    def propose(self, cutoff: float) -> Floats | None:
+        if self.apart is not None and self.apart.distance < min(cutoff, self.told):
+            self.told = self.apart.distance
+            return self.together.point_of(self.apart.cells)
+        # The search without potentials waits for its proposals as long as it goes on.
+        return self.together.propose(cutoff) if self.apart is None or self._both() else None
+
+    def _both(self) -> bool:
+        """Whether the search goes on without potentials as well."""
+        return (
+            self.together.question.claim.plans is None and self.together.columns < self.settings.potentials_many_columns
+        )
+
+    def _taken_apart(self, cutoff: float) -> _core.PotentialSearch | None:
+        """The search for the plans that are possible nearer than the cutoff; None where there are too many plans."""
+        together = self.together
+        question, kept, tau = together.question, together.kept, float(together.question.claim.tau)
+        many = (
+            together.columns >= self.settings.potentials_many_columns
+            and question.limits.remaining > self.settings.potentials_seconds
+        )
+        worth = self.worth(
+            min(
+                self.settings.potentials_most_plans if many else self.settings.potentials_plans,
+                self.settings.set_table // kept.leaves,
+            )
+        )
+        if worth is None or not np.isfinite(worth).all():
+            return None
+        leaves, tree = alive_leaves(together.located, kept, cutoff)
+        first = np.flatnonzero(np.diff(tree, prepend=-1))
+        if first.size < kept.trees:  # a tree has no leaf that is nearer
+            return None
+        least = np.minimum.reduceat(worth[:, leaves], first, axis=1).sum(axis=1)
+        # Sums of the same numbers in another order differ by less than this.
+        slack = 1e-12 * np.abs(worth[:, leaves]).max(initial=0.0) * kept.trees
+        possible = np.flatnonzero(least <= tau + slack)
+        return _core.PotentialSearch(together.located, np.ascontiguousarray(worth[possible]), tau, together.bound)
 
 
 class Nowhere:
@@ -145,24 +228,16 @@ class Nowhere:
 
 
 def confidently(
-    question: Question,
-    alone: Callable[[Question], Frontier],
-    together: Callable[[Question], Frontier | Nowhere | None],
+    question: Question, alone: Callable[[Question], Frontier], together: Callable[[Question], Frontier | Nowhere | None]
 ) -> Answer:
     """Answer a question about a set by standard errors.
 
-    Parameters
-    ----------
-    question : Question
-        About a set; by standard errors.
-    alone : callable
-        The frontier of a relative question about one plan.
-    together : callable
-        The frontier of a question about a set without standard errors; None where the time is up before there is one.
+    `alone` is the frontier of a relative question about one plan; `together` that of a set without standard errors,
+    None where the time is up before there is one.
     """
     assert question.claim.plans is not None
     try:
-        with until(_moment(question)):
+        with until(question.limits.ends):
             rows, others = question.claim.plans.every(APART), question.claim.plans.others
             listed = others is None or others.every() is not None
             if rows is not None and listed:
@@ -234,7 +309,7 @@ class _Standing(Around):
         assert plans is not None
         trees = question.weights.per_tree(question.inputs.row(point))
         assert trees is not None
-        with until(_moment(question)):
+        with until(question.limits.ends):
             check_time()
             weights = self.inner.weights(point)
             rivals = rivals_there(question.claim, weights)
@@ -244,7 +319,3 @@ class _Standing(Around):
                 if found is None:
                     break
             return found
-
-
-def _moment(question: Question) -> float:
-    return question.limits.started + question.limits.seconds + question.limits.remaining

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import cast
+from typing import Any, cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -119,10 +119,31 @@ class KeptGrid:
             found = found + np.searchsorted(self.below[own][~told], values, side="left")
         return found
 
+    def cells_at(self, point: Floats, inputs: InputMap) -> Ints:
+        """Cells of a point."""
+        found = [self.cells_of(c, point[[q]], inputs)[0] for c, q in enumerate(inputs.coordinate.tolist())]
+        return np.array(found, dtype=np.int32)
+
     def places(self, cells: Ints) -> NDArray[np.int64]:
         """Where cells, one per column, stand among all cells of all columns."""
         places: NDArray[np.int64] = self.face_start[:-1] + np.arange(cells.shape[-1]) + cells
         return places
+
+    def span(self, column: int, low: int, high: int) -> tuple[float, float]:
+        """The first and last coordinate of some cells of a column, infinite beyond its faces."""
+        first, last = self.face_start[column], self.face_start[column + 1]
+        bottom = -np.inf if low == 0 else float(self.beyond[first + low - 1])
+        return bottom, np.inf if first + high == last else float(self.below[first + high])
+
+    def nearest_point(self, located: _core.Located, cells: Ints, inputs: InputMap) -> Floats:
+        """Coordinates of the nearest point of some cells, one per column."""
+        point = np.empty(cells.size)
+        point[inputs.coordinate] = located.value[self.places(cells)]
+        return point
+
+    def leaves_at(self, cells: Ints) -> Ints:
+        """Leaves of the weights' trees at some cells; those of further trees on the grid are left out."""
+        return self.grid.leaves_at(np.ascontiguousarray(cells))[: self.trees]
 
 
 Building = Generator[None, None, KeptGrid]
@@ -177,8 +198,10 @@ def _build(members: LeafMembers, inputs: InputMap, group: NDArray[np.int64], ste
     leaves = column < 0
     yield
     read = isinstance(trees[0], ArrayTree)
-    faces = _read_faces if read else _faces
-    face_start, cuts, face = yield from faces(column[inner], threshold[inner], inputs, group, step)
+    # Trees of other libraries have their own rule of comparing: their thresholds are the cuts.
+    cut = threshold[inner] if read else rounded_down(threshold[inner])
+    yield
+    face_start, cuts, face = yield from _faces(column[inner], cut, inputs, group, step)
     split = np.zeros(ends[-1], dtype=np.int32)
     split[inner] = face - face_start[column[inner]]
     yield
@@ -192,32 +215,24 @@ def _build(members: LeafMembers, inputs: InputMap, group: NDArray[np.int64], ste
     begin, many = first[leaves], size[leaves]
     follow = np.diff(np.append(begin, members.order.size))
     regular = bool(begin[0] == 0 and (follow == many).all())
-    if read:
-        thresholds = cuts.astype(np.float64)
-        last, beyond_it = trees[0].turns(thresholds)
-        below, beyond = inputs.turns(place, last, beyond_it)
-        return KeptGrid(
-            grid, face_start, told, below, beyond, members.order, begin, many, None, regular, thresholds, last,
-            members.mass,
-        )  # fmt: skip
-    below, beyond = inputs.sides(place, *single_turns(cuts.astype(np.float64)))
-    order, mass = members.order, members.mass
-    return KeptGrid(grid, face_start, told, below, beyond, order, begin, many, None, regular, mass=mass)
+    thresholds = cuts.astype(np.float64)
+    last, after = trees[0].turns(thresholds) if read else single_turns(thresholds)
+    below, beyond = (inputs.turns if read else inputs.sides)(place, last, after)
+    kept = KeptGrid(
+        grid, face_start, told, below, beyond, members.order, begin, many, regular=regular, mass=members.mass
+    )
+    return replace(kept, threshold=thresholds, last=last) if read else kept
 
 
 def _faces(
-    column: Ints, threshold: Floats, inputs: InputMap, group: NDArray[np.int64], step: int
-) -> Generator[None, None, tuple[Ints, NDArray[np.float32], NDArray[np.int64]]]:
-    """Where the faces of every column begin, their cuts, and the face of every threshold, in steps."""
-    cut = threshold.astype(np.float32)
-    over = cut.astype(np.float64) > threshold
-    cut[over] = np.nextafter(cut[over], np.float32(-np.inf))
-    yield
+    column: Ints, cut: NDArray[Any], inputs: InputMap, group: NDArray[np.int64], step: int
+) -> Generator[None, None, tuple[Ints, NDArray[Any], NDArray[np.int64]]]:
+    """Where the faces of every column begin, their cuts, and the face of every split, in steps."""
     d = inputs.coordinate.size
     order = np.argsort(column.astype(np.uint16) if d <= 2**16 else column, kind="stable")
     begin = np.searchsorted(column[order], np.arange(d + 1))
     face = np.empty(cut.size, dtype=np.int64)
-    found: list[NDArray[np.float32]] = []
+    found: list[NDArray[Any]] = []
     face_start = np.zeros(d + 1, dtype=np.int32)
     yield
     for c in range(d):
@@ -226,7 +241,7 @@ def _faces(
         if group[inputs.coordinate[c]] >= 0:
             # A category that no tree asks for still needs its off and on cells: one is always on.
             middle = 0.25 * inputs.scale[c] + inputs.offset[c]
-            cuts = np.union1d(cuts, np.array([middle], dtype=np.float32))
+            cuts = np.union1d(cuts, np.array([middle], dtype=cut.dtype))
         for part in np.array_split(own, 1 + own.size // step):
             face[part] = face_start[c] + np.searchsorted(cuts, cut[part])
             yield
@@ -235,23 +250,12 @@ def _faces(
     return face_start, np.concatenate(found), face
 
 
-def _read_faces(
-    column: Ints, threshold: Floats, inputs: InputMap, group: NDArray[np.int64], step: int
-) -> Generator[None, None, tuple[Ints, Floats, NDArray[np.int64]]]:
-    """The same for trees of other libraries: their thresholds are the cuts."""
-    face = np.empty(threshold.size, dtype=np.int64)
-    found: list[Floats] = []
-    face_start = np.zeros(inputs.coordinate.size + 1, dtype=np.int32)
-    for c in range(inputs.coordinate.size):
-        own = np.flatnonzero(column == c)
-        cuts = np.unique(threshold[own])
-        if group[inputs.coordinate[c]] >= 0:
-            cuts = np.union1d(cuts, [0.25 * inputs.scale[c] + inputs.offset[c]])
-        face[own] = face_start[c] + np.searchsorted(cuts, threshold[own])
-        found.append(cuts)
-        face_start[c + 1] = face_start[c] + cuts.size
-        yield
-    return face_start, np.concatenate(found), face
+def rounded_down(thresholds: Floats) -> NDArray[np.float32]:
+    """The largest float32 that is not above each threshold."""
+    cut = thresholds.astype(np.float32)
+    over = cut.astype(np.float64) > thresholds
+    cut[over] = np.nextafter(cut[over], np.float32(-np.inf))
+    return cut
 
 
 def _settled(question: Question, kept: KeptGrid) -> KeptGrid:
@@ -360,8 +364,7 @@ def cell_beyond(question: Question, kept: KeptGrid, rows: Relations | None, poin
         cell = int(kept.cells_of(c, point[q : q + 1], inputs)[0])
         if q in tied:
             # Rounded by more, it might break a row.
-            bottom = -np.inf if cell == 0 else kept.beyond[first + cell - 1]
-            top = np.inf if first + cell == last else kept.below[first + cell]
+            bottom, top = kept.span(c, cell, cell)
             low[q], high[q] = max(bottom, point[q] - HAIR), min(top, point[q] + HAIR)
             continue
         if point[q] > space.start[q] and first + cell < last:

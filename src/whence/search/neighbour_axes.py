@@ -126,6 +126,14 @@ class Layout:
         axes = builder.axes(k, separation, separation * (1.0 + ROBUST) + ROBUST)
         return cls(axes, space, np.array(builder.coordinate, dtype=np.int64), builder.members)
 
+    @property
+    def fixed(self) -> NDArray[np.bool_]:
+        """Which coordinates cannot move."""
+        fixed = np.ones(self.space.start.size, dtype=np.bool_)
+        fixed[[j for j in self.coordinate if j >= 0]] = False
+        fixed[[int(one) for members in self.members for one in members]] = False
+        return fixed
+
     def to_coordinates(self, at: Floats) -> Floats:
         """The context at a position along the axes."""
         point: Floats = self.space.start.copy()
@@ -136,16 +144,6 @@ class Layout:
                 point[members] = 0.0
                 point[members[int(at[axis])]] = 0.5
         return point
-
-    def to_axes(self, point: Floats) -> Floats:
-        """Position along the axes of a context."""
-        at = np.empty(len(self.coordinate))
-        for axis, (j, members) in enumerate(zip(self.coordinate, self.members, strict=True)):
-            if j >= 0:
-                at[axis] = point[j] * self.stretch[j] if self.stretch.size else point[j]
-            else:
-                at[axis] = np.argmax(point[members])
-        return at
 
     def _back(self, axis: int, j: int, at: float) -> float:
         """The coordinate at a place along a stretched axis; the start, and levels, come back as they were."""
@@ -286,11 +284,7 @@ def _places(layout: Layout) -> tuple[dict[int, int], dict[int, tuple[int, int]]]
 
 
 def _added(
-    tree: RelationTree,
-    start: Floats,
-    number: dict[int, int],
-    category: dict[int, tuple[int, int]],
-    nodes: list[Node],
+    tree: RelationTree, start: Floats, number: dict[int, int], category: dict[int, tuple[int, int]], nodes: list[Node]
 ) -> int:
     """Add the nodes of a tree; the place of its root."""
 

@@ -10,7 +10,7 @@ plain criterion, which the explanation satisfies as well.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -22,7 +22,7 @@ from whence.errors import InputError
 from whence.features.space import Space
 from whence.question import Limits, Question
 from whence.search import neighbour_search as knn
-from whence.search.regions import Region, beaten_within, within_box
+from whence.search.regions import Region, beaten_within, growth_order, within_box
 from whence.util.aliases import Floats
 from whence.weights import KNNWeights
 
@@ -38,11 +38,7 @@ LEAST = 1e-3
 
 
 def region(
-    question: Question,
-    point: Floats,
-    *,
-    rivals: Sequence[Floats] = (),
-    anything: Plans | None = None,
+    question: Question, point: Floats, *, rivals: Sequence[Floats] = (), anything: Plans | None = None
 ) -> Region:
     """The largest box around `point`, an explanation, in which the question's plain criterion holds.
 
@@ -100,7 +96,7 @@ class _Grower:
 
     def grow(self) -> None:
         """Move every face as far as it goes, each in its share of the time left."""
-        faces = list(self._faces())
+        faces = list(growth_order(self.space.group, self.point != self.space.start, self.point >= self.space.start))
         # Whether any other plan is better takes as long again.
         after = len(faces) if self.question.claim.kind == "absolute" else 0
         for i, (members, up) in enumerate(faces):
@@ -109,20 +105,6 @@ class _Grower:
                 self._add_categories(members, left)
             else:
                 self._move(int(members[0]), up, left)
-
-    def _faces(self) -> Iterator[tuple[NDArray[np.int64], bool]]:
-        """Coordinates and directions in the order in which they grow: what stayed, away from the start, the rest."""
-        space = self.space
-        changed = self.point != space.start
-        groups = [np.flatnonzero(space.group == g) for g in np.unique(space.group[space.group >= 0])]
-        numbers = np.flatnonzero(space.group < 0)
-        for moved in (False, True):
-            for members in groups:
-                if changed[members].any() == moved:
-                    yield members, True
-            for away in (True, False):
-                for j in numbers[changed[numbers] == moved]:
-                    yield np.array([j]), bool(self.point[j] >= space.start[j]) == away
 
     def _move(self, j: int, up: bool, seconds: float) -> None:
         """Move one face of a number up to the first broken context beyond it."""

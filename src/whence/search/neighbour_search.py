@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import replace
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
 from whence._core import AxisKind, NeighbourProgress, NeighbourSearch, Places, Rules
+from whence.claims.sets import excess
 from whence.errors import InputError
 from whence.question import Answer, Question, earlier, remember
 from whence.search import driver
@@ -22,7 +25,9 @@ from whence.weights.plausibility import Nearby
 
 __all__ = [
     "NOWHERE",
+    "AxesFrontier",
     "NeighbourFrontier",
+    "by_plans",
     "confident_excess",
     "explain",
     "explain_sets",
@@ -44,38 +49,111 @@ DISAGREEMENT = 1e-9
 NOWHERE = Answer("none", None, np.inf, np.inf)
 
 
-class NeighbourFrontier:
-    """Boxes of contexts in the order of their distance (see :class:`whence.search.driver.Frontier`)."""
+class AxesFrontier(ABC):
+    """Boxes of contexts along axes in the order of their distance (see :class:`whence.search.driver.Frontier`).
 
-    def __init__(self, question: Question) -> None:
-        self.question, self.settings = question, question.settings
-        self.estimator = weights = cast(KNNWeights, question.weights)
-        self.layout = Layout.for_question(question, weights)
-        self.axes = self.layout.axes
-        self.plausibility = question.space.plausibility if isinstance(question.space.plausibility, Nearby) else None
-        rules = rules_of(self.layout, question.space.rules)
-        self.search = _search(question, self.layout, self.plausibility, rules)
+    What searches among neighbours and kernels have in common: proposals, and a judgement by the weights themselves.
+    """
+
+    bound: float
+
+    def __init__(self, question: Question, layout: Layout, search: Any) -> None:
+        self.question, self.settings, self.layout, self.search = question, question.settings, layout, search
         self.rivals: list[Floats] = []
-        self.radius = self.settings.first_radius
-        self.farthest = _farthest(self.axes)
-        self.nodes = 0
         self.bound = 0.0
         #: By which share of its distance an explanation may be farther than the nearest one, and what is proved: no
         #: explanation is nearer. Unlike that, `bound` counts what is within the gap as proved.
-        self.gap = weights.capabilities.proof_gap
+        self.gap = question.weights.capabilities.proof_gap
         self.proved = 0.0
         self.milestone = self.settings.first_milestone
-        self.seeds = Seeds(
-            self.axes, self.search, self.settings, None if question.space.few is None else question.space.few.most
-        )
-        self.candidate: Floats | None = None
+        few = question.space.few
+        self.seeds = Seeds(layout.axes, search, self.settings, None if few is None else few.most)
         #: The point handed out last.
         self.shown: Floats | None = None
 
     @property
+    @abstractmethod
+    def nodes(self) -> int:
+        """Boxes examined so far."""
+
+    @property
     def memory(self) -> int:
-        """Bytes that boxes and what was learned on the way take, about."""
-        return self.search.bytes
+        return int(self.search.bytes)
+
+    @abstractmethod
+    def cut(self, rival: Floats) -> None:
+        """From now on the alternative must cost no more than a plan with these sample costs."""
+
+    def exclude(self, point: Floats) -> None:
+        """Ask the alternative to do a hair better from now on, which leaves out `point`."""
+        self.search.tighten(DISAGREEMENT * max(float(np.abs(rival).max()) for rival in self.rivals))
+
+    @abstractmethod
+    def advance(self, nodes: int, cutoff: float) -> Floats | None:
+        """Examine at most `nodes` boxes; the nearest context left, once it is proved nearest, up to the gap."""
+
+    def propose(self, cutoff: float) -> Floats | None:
+        if self.nodes < self.milestone:
+            return None
+        self.milestone = self.nodes + max(self.settings.first_milestone, self.nodes // 8)
+        at: Floats | None = None
+        if self.search.met_distance < cutoff:
+            at = self._met()
+        elif self.nodes >= self.seeds.due:
+            at = self.seeds.propose(cutoff, 0.25 * self.question.limits.remaining)
+        if at is None:
+            return None
+        point = self.layout.to_coordinates(at)
+        if self.question.space.distance(point) >= cutoff or not self._stands(point):
+            return None
+        self.shown = point
+        return point
+
+    def _met(self) -> Floats:
+        """Take the context met on the way."""
+        met: Floats = self.search.met
+        return met
+
+    def weights(self, point: Floats) -> Floats:
+        return self.question.weights.at(self.question.inputs.row(point))
+
+    def cell(self, point: Floats) -> tuple[Floats, Floats] | None:
+        """Say that no box is known in which the weights stay the same."""
+        return None
+
+    def _stands(self, point: Floats) -> bool:
+        """Whether `point` keeps the rules and satisfies all cuts, by the weights themselves."""
+        if not self.question.space.keeps_rules(point):
+            return False
+        try:
+            weights = self.weights(point)
+        except InputError:
+            return False
+        claim = self.question.claim
+        cost = claim.risk.of(claim.alternative, weights)
+        kept = all(cost <= claim.risk.of(rival, weights) + claim.tau for rival in self.rivals)
+        return kept and self._is_sure(weights)
+
+    def _is_sure(self, weights: Floats) -> bool:
+        """Whether the alternative stands by as many standard errors as are asked for."""
+        return True
+
+
+class NeighbourFrontier(AxesFrontier):
+    """Boxes of contexts that have the same neighbours, in balls of growing radius."""
+
+    nodes = 0
+
+    def __init__(self, question: Question) -> None:
+        self.estimator = weights = cast(KNNWeights, question.weights)
+        layout = Layout.for_question(question, weights)
+        self.axes = layout.axes
+        self.plausibility = question.space.plausibility if isinstance(question.space.plausibility, Nearby) else None
+        rules = rules_of(layout, question.space.rules)
+        super().__init__(question, layout, _search(question, layout, self.plausibility, rules))
+        self.radius = self.settings.first_radius
+        self.farthest = _farthest(self.axes)
+        self.candidate: Floats | None = None
 
     def start_at(self, proved: float) -> None:
         """Nothing nearer is an explanation: the first ball is a little larger."""
@@ -85,11 +163,7 @@ class NeighbourFrontier:
     def cut(self, rival: Floats) -> None:
         """From now on the alternative must cost no more than a plan with these sample costs."""
         question = self.question
-        if (
-            question.claim.is_confident
-            and question.claim.risk.tail
-            and any(np.array_equal(rival, one) for one in self.rivals)
-        ):
+        if question.claim.kappa and question.claim.risk.tail and any(np.array_equal(rival, one) for one in self.rivals):
             # Nothing new: by standard errors, these neighbours do not stand against it, wherever they are.
             assert self.shown is not None
             self.exclude(self.shown)
@@ -107,7 +181,7 @@ class NeighbourFrontier:
         """
         self.candidate = None
         if self.gap:
-            self.search.tighten(DISAGREEMENT * max(float(np.abs(rival).max()) for rival in self.rivals))
+            super().exclude(point)
             return
         self.search.exclude(self.estimator.neighbours(self.question.inputs.row(point)))
 
@@ -158,48 +232,22 @@ class NeighbourFrontier:
                 return None
         return None
 
-    def propose(self, cutoff: float) -> Floats | None:
-        """Some context nearer than `cutoff` that satisfies all cuts, found without proof, or None."""
-        if self.nodes < self.milestone:
-            return None
-        self.milestone = self.nodes + max(self.settings.first_milestone, self.nodes // 8)
-        at: Floats | None = None
-        if self.search.met_distance < cutoff:
-            at = self.search.met
-            self.search.forget_met()
-        elif self.nodes >= self.seeds.due:
-            at = self.seeds.propose(cutoff, 0.25 * self.question.limits.remaining)
-        if at is None:
-            return None
-        point = self.layout.to_coordinates(at)
-        if self.question.space.distance(point) >= cutoff or not self._stands(point):
-            return None
-        self.shown = point
-        return point
-
-    def weights(self, point: Floats) -> Floats:
-        """Weights of the past observations at `point`."""
-        return self.estimator.at(self.question.inputs.row(point))
-
-    def cell(self, point: Floats) -> tuple[Floats, Floats] | None:
-        """No box is known in which the neighbours stay the same."""
-        return None
+    def _met(self) -> Floats:
+        met = super()._met()
+        self.search.forget_met()
+        return met
 
     def _stands(self, point: Floats) -> bool:
-        """Whether `point` satisfies all that is asked for, by plain distances and the risk measure."""
+        """Whether `point` has neighbours that are told apart, and satisfies all that is asked for."""
         k, question = self.axes.k, self.question
         distance = np.sort(self.estimator.far(question.inputs.row(point)))
-        if distance[k] - distance[k - 1] < max(question.settings.separation, ROBUST):
-            return False
-        if not question.space.keeps_rules(point):
-            return False
-        weights = self.weights(point)
-        cost = question.claim.risk.of(question.claim.alternative, weights)
-        if not all(cost <= question.claim.risk.of(rival, weights) + question.claim.tau for rival in self.rivals):
-            return False
+        apart = distance[k] - distance[k - 1] >= max(question.settings.separation, ROBUST)
+        return bool(apart) and super()._stands(point)
+
+    def _is_sure(self, weights: Floats) -> bool:
         # Other rivals were the best plans elsewhere; by standard errors, only the best plan here counts, which the
         # driver asks for.
-        return confident_excess(question, weights, self.rivals[0]) <= question.claim.tau
+        return confident_excess(self.question, weights, self.rivals[0]) <= self.question.claim.tau
 
 
 def confident_excess(question: Question, weights: Floats, rival: Floats) -> float:
@@ -207,17 +255,11 @@ def confident_excess(question: Question, weights: Floats, rival: Floats) -> floa
 
     Infinitely less where no standard errors are asked for: then the risk measure alone decides.
     """
-    if not question.claim.is_confident:
+    if not question.claim.kappa:
         return -np.inf
     members = np.flatnonzero(weights)
-    if question.claim.risk.tail is None:
-        difference = question.claim.alternative[members] - rival[members]
-    else:
-        # The tail begins where it does for all neighbours together; each of them says how the risk changes with it.
-        alone, risk = np.eye(members.size), question.claim.risk
-        difference = risk.by_tree(question.claim.alternative[members], alone) - risk.by_tree(rival[members], alone)
-    spread = float(difference.std(ddof=1)) / np.sqrt(members.size) if members.size > 1 else 0.0
-    return float(difference.mean()) + question.claim.kappa * spread
+    # The tail begins where it does for all neighbours together; each of them says how the risk changes with it.
+    return excess(question.claim, question.claim.alternative[members], rival[members], np.eye(members.size))
 
 
 def _confidently(question: Question) -> Question:
@@ -310,10 +352,10 @@ def explain(question: Question) -> Answer:
     """Answer `question`, whose weights are nearest-neighbour weights."""
     if nothing_moves(question):
         return NOWHERE
-    if question.claim.is_confident and question.claim.kind == "absolute":
+    if question.claim.kappa and question.claim.kind == "absolute":
         question = _confidently(question)
     frontier = NeighbourFrontier(question)
-    before = earlier(question) if question.claim.is_confident else None
+    before = earlier(question) if question.claim.kappa else None
     if before is not None:
         if before.settles(
             lambda weights: confident_excess(question, weights, question.claim.rival_decision) <= question.claim.tau
@@ -325,6 +367,29 @@ def explain(question: Question) -> Answer:
         return within_gap(answer, frontier.proved)
     remember(question, answer, None if answer.point is None else frontier.weights(answer.point))
     return answer
+
+
+def by_plans(question: Question, frontier: Callable[[Question], AxesFrontier], whose: str) -> Answer | None:
+    """Answer by a search for each plan of a set, that with the least bound first; None for too large a set.
+
+    Such a set is refused where answers are proved up to a gap only.
+    """
+    plans, gap = question.claim.plans, question.weights.capabilities.proof_gap
+    assert plans is not None
+    rows = plans.every(LISTED)
+    if rows is None:
+        if not gap:
+            return None
+        raise InputError(
+            f"'instead' must be one plan, or a set of at most {LISTED} plans that can be listed, {whose}. Got a larger "
+            "set.",
+            parameter="instead",
+        )
+    if question.claim.kind == "absolute":
+        question = question.refuted_by(plans.beaten(question.claim.risk, question.claim.tau))
+    each = [frontier(question.claiming(alternative=row)) for row in rows]
+    answer = driver.run(question, OneByOne(question, each))
+    return within_gap(answer, min(one.proved for one in each)) if gap else answer
 
 
 def places_of(question: Question, layout: Layout, weights: KNNWeights) -> Places | None:
@@ -341,10 +406,8 @@ def places_of(question: Question, layout: Layout, weights: KNNWeights) -> Places
     moved = np.zeros((start.size, turned.shape[1]))
     np.add.at(moved, inputs.coordinate, inputs.scale[:, None] * turned)
     origin = (inputs.offset - middle) @ turned
-    columns, ranks = [], []
-    fixed = np.ones(start.size, dtype=np.bool_)
+    columns, ranks, fixed = [], [], layout.fixed
     for j, members in zip(layout.coordinate, layout.members, strict=True):
-        fixed[members if j < 0 else j] = False
         columns.append(moved[j] if j >= 0 else np.zeros(moved.shape[1]))
         ranks += [0.5 * moved[one] for one in (members if j < 0 else ())]
     origin = origin + start[fixed] @ moved[fixed]
@@ -363,22 +426,14 @@ def explain_sets(question: Question) -> Answer:
     assert plans is not None
     if nothing_moves(question):
         return NOWHERE
-    if question.claim.is_confident:
+    if question.claim.kappa:
         return confidently(question, alone=NeighbourFrontier, together=_Best)
-    rows, gap = plans.every(LISTED), question.weights.capabilities.proof_gap
+    answer = by_plans(question, NeighbourFrontier, "where neighbours count by their distance")
+    if answer is not None:
+        return answer
     if question.claim.kind == "absolute":
         question = question.refuted_by(plans.beaten(question.claim.risk, question.claim.tau))
-    if rows is not None:
-        each = [NeighbourFrontier(question.claiming(alternative=row)) for row in rows]
-        answer = driver.run(question, OneByOne(question, each))
-        return within_gap(answer, min(one.proved for one in each)) if gap else answer
-    if gap:
-        raise InputError(
-            f"'instead' must be one plan, or a set of at most {LISTED} plans that can be listed, where neighbours "
-            "count by their distance. Got a larger set.",
-            parameter="instead",
-        )
-    with until(question.limits.started + question.limits.seconds + question.limits.remaining):
+    with until(question.limits.ends):
         return driver.run(question, _Foreseen(question))
 
 
@@ -399,7 +454,6 @@ class _Foreseen(Around):
         super().__init__(NeighbourFrontier(question.claiming(alternative=foreseen)))
 
     def advance(self, nodes: int, cutoff: float) -> Floats | None:
-        """The nearest context left, once the set's own best plan stands there."""
         last = self.nodes + nodes
         while self.nodes < last:
             found = self.inner.advance(last - self.nodes, cutoff)
@@ -410,7 +464,6 @@ class _Foreseen(Around):
         return None
 
     def propose(self, cutoff: float) -> Floats | None:
-        """Some context that foresight allows, where the set's own best plan stands."""
         found = self.inner.propose(cutoff)
         return found if found is not None and self._stands(found) else None
 

@@ -19,13 +19,12 @@ import numpy as np
 
 from whence import _core
 from whence.question import Question
-from whence.search.extend_grid import Region, nearest_under_rows
-from whence.search.forest_criteria import rival_row
+from whence.search.extend_grid import nearest_under_rows
+from whence.search.forest_search import rival_row
 from whence.search.grid import KeptGrid, cell_beyond, few_changes, leaf_means, locate, weights_at
-from whence.search.proposals import Ints, past_cells
+from whence.search.proposals import Ints, cells_of_past
 from whence.util.aliases import Floats
 from whence.util.linear_program import OutOfTime, check_time, until
-from whence.weights import TreeWeights
 from whence.weights.trees import shares_of
 
 __all__ = ["SolvedBoxes"]
@@ -105,21 +104,18 @@ class SolvedBoxes:
 
     @property
     def memory(self) -> int:
-        """Bytes that the boxes take, about."""
         return self.queue.bytes
 
     def cut(self, rival: Floats) -> None:
         """Every box has a rival of its own."""
 
     def exclude(self, point: Floats) -> None:
-        """Leave out the contexts with the same leaves as the point handed out last."""
-        self.excluded.add(self._leaves(self.shown).tobytes())
+        self.excluded.add(self.kept.leaves_at(self.shown).tobytes())
 
     def advance(self, nodes: int, cutoff: float) -> Floats | None:
-        """Examine at most `nodes` boxes; the nearest context left that holds, once it is proved nearest."""
         if not self._proposed or self.known is not None:
             return None
-        with until(_moment(self.question)):
+        with until(self.question.limits.ends):
             for _ in range(nodes):
                 if not self.queue:
                     self.bound = np.inf
@@ -169,16 +165,14 @@ class SolvedBoxes:
         reached, _ = search.advance(
             self.question.settings.solved_boxes, cutoff, seconds=max(0.0, question.limits.remaining - began + 2 * spare)
         )
-        if not reached or not self._holds(self._leaves(search.cells)):
+        if not reached or not self._holds(self.kept.leaves_at(search.cells)):
             return None
         return self._keeping_rows(search.cells)
 
     def weights(self, point: Floats) -> Floats:
-        """Weights at the point handed out last."""
-        return self._weights(self._leaves(self.shown))
+        return self._weights(self.kept.leaves_at(self.shown))
 
     def cell(self, point: Floats) -> tuple[Floats, Floats] | None:
-        """The part of the cell around `point` that lies beyond it, seen from the start, along what moved."""
         return cell_beyond(self.question, self.kept, self.rows, point)
 
     # ---- one box -------------------------------------------------------------------------------------------------
@@ -194,7 +188,7 @@ class SolvedBoxes:
             return None
         if np.isfinite(cutoff) and not box.tighten(cutoff - near):
             return None
-        every, leaves = self.kept.grid.leaves_at(cells), self._leaves(cells)
+        every, leaves = self.kept.grid.leaves_at(cells), self.kept.leaves_at(cells)
         barred = leaves.tobytes() in self.excluded or every.tobytes() in self.excluded
         if not barred and self._plausible(cells) and self._holds(leaves):
             point = self._point(cells)
@@ -224,10 +218,6 @@ class SolvedBoxes:
         self.queue.hold(link)
         self.queue.wait(link, key)
 
-    def _leaves(self, cells: Ints) -> Ints:
-        """The leaves of the forest; those of further trees come after them."""
-        return self.kept.grid.leaves_at(cells)[: self.kept.trees]
-
     def _plausible(self, cells: Ints) -> bool:
         return self.plausibility is None or self.plausibility.short_by(cells) <= 0.0
 
@@ -236,8 +226,7 @@ class SolvedBoxes:
         point = self._point(cells)
         if self.rows is None or self.rows.keeps_rows(point):
             return point
-        region = Region.around(self.question, self.kept, self.located, cells)
-        return nearest_under_rows(self.question, self.kept, region, self.rows)
+        return nearest_under_rows(self.question, self.kept, self.located, cells, self.rows)
 
     def _split(self, box: _core.Box, link: int, key: float, column: int, cut: int) -> None:
         low, high = int(box.low[column]), int(box.high[column])
@@ -318,11 +307,9 @@ class SolvedBoxes:
     def _holds(self, leaves: Ints) -> bool:
         key = leaves.tobytes()
         if key not in self._known:
-            question, weights = self.question, self._weights(leaves)
-            limit = question.claim.risk.of(question.claim.rival_decision, weights)
-            if self.plans.rival is not None:
-                limit = min(limit, question.claim.risk.of(self.plans.rival(weights), weights))
-            self._known[key] = self._least(weights) <= limit + question.claim.tau
+            claim, weights = self.question.claim, self._weights(leaves)
+            limit = self.plans.limit(claim, weights)
+            self._known[key] = self._least(weights) <= limit + claim.tau
         return self._known[key]
 
     def _least(self, weights: Floats) -> float:
@@ -345,16 +332,15 @@ class SolvedBoxes:
         """Sample costs of the best plans in past contexts, each once, the nearest contexts first."""
         solve, known = best or self.plans.best, self._learned.past[best is not None]
         question, kept = self.question, self.kept
-        if kept.past is None:
-            kept.past = past_cells(kept, cast(TreeWeights, question.weights).inputs_, question.inputs)
-        distance = self.located.distance[kept.places(kept.past)].sum(axis=1)
+        past = cells_of_past(question, kept)
+        distance = self.located.distance[kept.places(past)].sum(axis=1)
         found: dict[bytes, Floats] = {}
-        with until(_moment(question)):
+        with until(question.limits.ends):
             for i in np.argsort(distance, kind="stable")[: self.question.settings.solved_tried].tolist():
                 if question.limits.remaining <= until_left:
                     break
                 if i not in known:
-                    known[i] = solve(self._weights(self._leaves(kept.past[i])))
+                    known[i] = solve(self._weights(kept.leaves_at(past[i])))
                 found[known[i].tobytes()] = known[i]
         return list(found.values())
 
@@ -364,10 +350,4 @@ class SolvedBoxes:
 
     def _point(self, cells: Ints) -> Floats:
         self.shown = cells
-        point = np.empty(cells.size)
-        point[self.question.inputs.coordinate] = self.located.value[self.kept.places(cells)]
-        return point
-
-
-def _moment(question: Question) -> float:
-    return question.limits.started + question.limits.seconds + question.limits.remaining
+        return self.kept.nearest_point(self.located, cells, self.question.inputs)

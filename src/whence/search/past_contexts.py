@@ -8,9 +8,10 @@ for where the claim depends on it. Whatever is found is judged by the fitted est
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,10 +23,9 @@ from whence.claims.sets import APART, rivals_there, worst_rival
 from whence.errors import InputError, InternalError
 from whence.question import Question
 from whence.risk import tail_flow
-from whence.search.forest_criteria import add_rival, criterion_of
-from whence.search.forest_search import prepared
+from whence.search.forest_search import add_rival, criterion_of, prepared
 from whence.search.grid import KeptGrid, few_changes, leaf_means, locate, weights_at
-from whence.search.proposals import Ints, allowed_cells, contexts_in_time, past_cells
+from whence.search.proposals import Ints, allowed_cells, cells_of_past, contexts_in_time
 from whence.util.aliases import Floats
 from whence.util.linear_program import OutOfTime, check_time, until
 from whence.weights import TreeWeights
@@ -52,7 +52,7 @@ def stands(question: Question, point: Floats) -> bool:
         weights = question.weights.confirmed(row, question.settings.separation)
     except (InputError, InternalError):  # ambiguous there, or too far from every past context
         return False
-    with until(question.limits.started + question.limits.seconds + question.limits.remaining):
+    with until(question.limits.ends):
         check_time()
         return _refuting(question, weights, row) is None
 
@@ -65,14 +65,14 @@ def _refuting(question: Question, weights: Floats, row: Floats) -> Floats | None
         among = [claim.alternative]
         best = claim.rival(weights)
         rivals += [] if best is None else [best]
-    elif claim.is_confident:
+    elif claim.kappa:
         rows = claim.plans.every(APART)
         among = [claim.plans.best(weights)] if rows is None else list(rows)
         rivals = rivals_there(claim, weights)
     else:
         among = [claim.plans.best(weights)]
         rivals += [] if claim.plans.rival is None else [claim.plans.rival(weights)]
-    trees = question.weights.per_tree(row) if claim.is_confident else None
+    trees = question.weights.per_tree(row) if claim.kappa else None
     refuting: Floats | None = None
     for costs in among:
         cost = claim.risk.of(costs, weights)
@@ -95,41 +95,39 @@ def nearest_known(question: Question) -> Floats | None:
     return None
 
 
-class Candidates(Protocol):
+class Candidates(ABC):
     """Past contexts as a question allows them, nearest first."""
 
     question: Question
     distance: Floats
 
+    @abstractmethod
     def point(self, i: int) -> Floats:
         """Return the coordinates of one of them."""
-        ...
 
+    @abstractmethod
     def costs(self, values: Floats) -> Floats:
         """Return the risk, in each of them, of a plan with these sample costs."""
-        ...
 
+    @abstractmethod
     def weights(self, i: int) -> Floats:
         """Return the weights of the past observations in one of them."""
-        ...
 
     def least(self) -> tuple[Floats, Mask]:
         """Return what the best plan costs at most in each of them, and where that is exact, as far as is known."""
-        ...
+        return np.full(self.distance.size, np.inf), np.zeros(self.distance.size, dtype=np.bool_)
 
-    def keep(self, least: Floats, solved: Mask) -> None:
-        """Keep what was learned of it for other questions."""
-        ...
+    def keep(self, least: Floats, solved: Mask) -> None:  # noqa: B027
+        """Keep what was learned of it for other questions; nothing where these set other contexts back."""
 
 
-class PastCells:
+class PastCells(Candidates):
     """Past contexts of a forest, each with what it may not be set back to the start."""
 
     def __init__(self, question: Question, kept: KeptGrid, cutoff: float) -> None:
         self.question, self.kept, self.located = question, kept, locate(question, kept)
-        if kept.past is None:
-            kept.past = past_cells(kept, cast(TreeWeights, question.weights).inputs_, question.inputs)
-        cells = allowed_cells(kept, self.located, kept.past)
+        past = cells_of_past(question, kept)
+        cells = allowed_cells(kept, self.located, past)
         distance = self.located.distance[kept.places(cells)].sum(axis=1)
         near = distance < cutoff
         few = question.space.few
@@ -139,7 +137,7 @@ class PastCells:
         self.which = nearest[near[nearest]]
         self.cells, self.distance = np.ascontiguousarray(cells[self.which]), distance[self.which]
         #: Those that are past contexts as they were.
-        self.own = (self.cells == kept.past[self.which]).all(axis=1)
+        self.own = (self.cells == past[self.which]).all(axis=1)
 
     def _changes(self, cells: Ints) -> NDArray[np.int64]:
         """Return how many features differ from the start."""
@@ -161,30 +159,19 @@ class PastCells:
         return own
 
     def point(self, i: int) -> Floats:
-        """Return the nearest point of the cells of one of them."""
-        return self.point_of(self.cells[i])
-
-    def point_of(self, cells: Ints) -> Floats:
-        """Return the nearest point of these cells."""
-        point = np.empty(cells.size)
-        point[self.question.inputs.coordinate] = self.located.value[self.kept.places(cells)]
-        return point
+        return self.kept.nearest_point(self.located, self.cells[i], self.question.inputs)
 
     def costs(self, values: Floats) -> Floats:
-        """Return the risk, in each of them, of a plan with these sample costs."""
         return risk_at_leaves(self.kept, self.leaves, values, self.question.claim.risk.tail)
 
     def weights(self, i: int) -> Floats:
-        """Return the weights of the past observations in one of them."""
         return weights_at(self.kept, self.leaves[i], self.question.claim.alternative.size)
 
     def least(self) -> tuple[Floats, Mask]:
-        """Return what the best plan costs at most in each of them, and where that is exact, as far as is known."""
         least, solved = self._kept_least()
         return np.where(self.own, least[self.which], np.inf), self.own & solved[self.which]
 
     def keep(self, least: Floats, solved: Mask) -> None:
-        """Keep what was learned of it for other questions."""
         own = self.which[self.own]
         for kept, learned in zip(self._kept_least(), (least, solved), strict=True):
             kept[own] = learned[self.own]
@@ -213,7 +200,7 @@ def risk_at_leaves(kept: KeptGrid, leaves: Ints, values: Floats, tail: float | N
     return found
 
 
-class PastPoints:
+class PastPoints(Candidates):
     """Past contexts of neighbours or kernels, each with what it may not be set back to the start."""
 
     def __init__(self, question: Question, cutoff: float) -> None:
@@ -240,27 +227,17 @@ class PastPoints:
         return self.question.weights.weights(self.points[:, inputs.coordinate] * inputs.scale + inputs.offset, True)
 
     def point(self, i: int) -> Floats:
-        """Return the coordinates of one of them."""
         point: Floats = self.points[i]
         return point
 
     def costs(self, values: Floats) -> Floats:
-        """Return the risk, in each of them, of a plan with these sample costs."""
         risk = self.question.claim.risk
         if risk.tail is None:
             return np.asarray(self._shares @ values)
         return np.array([risk.of(values, self.weights(i)) for i in range(len(self.points))])
 
     def weights(self, i: int) -> Floats:
-        """Return the weights of the past observations in one of them."""
         return np.asarray(self._shares[[i]].toarray()[0])
-
-    def least(self) -> tuple[Floats, Mask]:
-        """Return that nothing is known of the best plans: other questions may set other contexts back."""
-        return np.full(self.distance.size, np.inf), np.zeros(self.distance.size, dtype=np.bool_)
-
-    def keep(self, least: Floats, solved: Mask) -> None:
-        """Keep nothing."""
 
 
 class _Few:
@@ -280,13 +257,7 @@ class _Few:
 
 
 class Recall:
-    """What is known of a question without a search; called with a distance, a context that is nearer, or None.
-
-    Parameters
-    ----------
-    question : Question
-        With the claim that was asked about, whatever a frontier makes of it.
-    """
+    """What is known of a question without a search, whatever a frontier makes of its claim."""
 
     def __init__(self, question: Question) -> None:
         self.question = question
@@ -295,7 +266,7 @@ class Recall:
         """Return the nearest context known that is nearer than `cutoff` and in which the claim holds."""
         question = self.question
         seconds = min(question.settings.recall_seconds, 0.25 * question.limits.remaining)
-        if seconds <= 0.0:
+        if seconds <= 0.0 or not recalls(question):
             return None
         self.cutoff, self.best = cutoff, cast("Floats | None", None)
         self.ends = time.perf_counter() + seconds
@@ -339,7 +310,7 @@ class Recall:
         claim = self.question.claim
         cost = past.costs(claim.alternative)
         left = cost <= past.costs(claim.rival_decision) + claim.tau
-        if claim.kind == "relative" or claim.is_confident:
+        if claim.kind == "relative" or claim.kappa:
             return self._first(past, np.flatnonzero(left))
         least, solved = past.least()
         try:
@@ -417,7 +388,7 @@ class Recall:
 
     def _improve(self, kept: KeptGrid | None, point: Floats) -> None:
         claim = self.question.claim
-        if kept is None or claim.risk.tail is not None or (claim.is_confident and claim.plans is not None):
+        if kept is None or claim.risk.tail is not None or (claim.kappa and claim.plans is not None):
             self._pull(point)
         else:
             self._exchange(kept, point)
@@ -426,7 +397,7 @@ class Recall:
         """Pull a context nearer and exchange its columns, by rivals that are met on the way."""
         question, settings = self.question, self.question.settings
         located, few = locate(question, kept), few_changes(question)
-        cells = _cells_at(question, kept, point)
+        cells = kept.cells_at(point, question.inputs)
         plans = question.claim.plans
         for _ in range(settings.recall_turns):
             asked = question
@@ -450,8 +421,7 @@ class Recall:
     def _stands_nearer(self, kept: KeptGrid, cells: Ints) -> bool:
         """Whether the claim holds at these cells; what refutes it counts from now on."""
         question, located = self.question, locate(self.question, kept)
-        point = np.empty(cells.size)
-        point[question.inputs.coordinate] = located.value[kept.places(cells)]
+        point = kept.nearest_point(located, cells, question.inputs)
         if stands(question, point):
             self._take(point)
             return True
@@ -460,8 +430,7 @@ class Recall:
         return False
 
     def _weights(self, kept: KeptGrid, cells: Ints) -> Floats:
-        leaves = kept.grid.leaves_at(cells)[: kept.trees]
-        return weights_at(kept, leaves, self.question.claim.alternative.size)
+        return weights_at(kept, kept.leaves_at(cells), self.question.claim.alternative.size)
 
     def _pull(self, point: Floats) -> None:
         """Set one feature after the other back to the start, or half of the way again and again."""
@@ -489,10 +458,3 @@ class Recall:
             if low:
                 point = point.copy()
                 point[own] = space.start[own] if low == 1.0 else (point + low * (space.start - point))[own]
-
-
-def _cells_at(question: Question, kept: KeptGrid, point: Floats) -> Ints:
-    """Return the cells of a point."""
-    inputs = question.inputs
-    found = [kept.cells_of(c, point[[q]], inputs)[0] for c, q in enumerate(inputs.coordinate.tolist())]
-    return np.array(found, dtype=np.int32)

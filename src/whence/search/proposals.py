@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 from numpy.typing import NDArray
 
 from whence import _core
+from whence.question import Question
 from whence.search.grid import KeptGrid
 from whence.settings import SearchSettings
-from whence.weights import InputMap
+from whence.weights import InputMap, TreeWeights
 
 __all__ = [
     "allowed_cells",
+    "cells_of_past",
     "climbed",
     "contexts_in_time",
     "descended",
@@ -36,6 +40,13 @@ def past_cells(kept: KeptGrid, seen: NDArray[np.float32], inputs: InputMap | Non
         else:
             cells[:, c] = np.searchsorted(cut, seen[:, c], side="left")
     return cells
+
+
+def cells_of_past(question: Question, kept: KeptGrid) -> Ints:
+    """Cells of every past context, which are kept with the forest."""
+    if kept.past is None:
+        kept.past = past_cells(kept, cast(TreeWeights, question.weights).inputs_, question.inputs)
+    return kept.past
 
 
 def contexts_in_time(kept: KeptGrid, criterion: _core.Criterion, seconds: float) -> int:

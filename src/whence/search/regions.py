@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,13 +26,13 @@ from whence.claims.sets import Plans, about_set
 from whence.features.space import Space
 from whence.question import Answer, Question
 from whence.search import set_search as plan_sets
-from whence.search.forest_criteria import add_plan, add_rival, confident_excess, criterion_of
+from whence.search.forest_search import add_plan, add_rival, confident_excess, criterion_of
 from whence.search.grid import KeptGrid, grid_of, leaf_means, locate, weights_at
 from whence.search.regions_confident import Refuting, looked_through
 from whence.util.aliases import Floats
 from whence.util.linear_program import OutOfTime
 
-__all__ = ["Region", "beaten_within", "region", "within_box"]
+__all__ = ["Region", "beaten_within", "growth_order", "region", "within_box"]
 
 
 Ints = NDArray[np.int32]
@@ -80,11 +81,7 @@ class Region:
 
 
 def region(
-    question: Question,
-    point: Floats,
-    *,
-    rivals: Sequence[Floats] = (),
-    anything: Plans | None = None,
+    question: Question, point: Floats, *, rivals: Sequence[Floats] = (), anything: Plans | None = None
 ) -> Region | None:
     """The largest box around `point`, an explanation, in which the question's criterion holds.
 
@@ -113,7 +110,7 @@ def region(
     plans = [question.claim.rival_decision, *rivals]
     breaches = [_breach(question, kept, one) for one in plans if not _never_broken(question.claim, one)]
     refuting = None
-    if question.claim.is_confident and anything is not None and question.claim.kind == "absolute":
+    if question.claim.kappa and anything is not None and question.claim.kind == "absolute":
         refuting = Refuting(question, kept, anything)
     nodes = 0
     while True:
@@ -139,7 +136,7 @@ def _never_broken(claim: PlanBeats, rival: Floats) -> bool:
     With standard errors that is so where both cost the same, and there is nothing to disagree about.
     """
     over = claim.alternative - rival
-    return bool((over == 0.0).all() if claim.is_confident else (over <= 0.0).all())
+    return bool((over == 0.0).all() if claim.kappa else (over <= 0.0).all())
 
 
 def _breach(question: Question, kept: KeptGrid, rival: Floats) -> _core.Criterion:
@@ -151,7 +148,7 @@ def _breach(question: Question, kept: KeptGrid, rival: Floats) -> _core.Criterio
     alternative = question.claim.alternative
     tail = question.claim.risk.tail
     exchanged = question.claiming(alternative=rival, decision=alternative, within=0.0)
-    if not question.claim.is_confident:
+    if not question.claim.kappa:
         criterion = criterion_of(exchanged, kept)
         add_rival(criterion, exchanged, kept, alternative)
         return criterion
@@ -180,10 +177,7 @@ class _Grower:
         self.located = locate(question, kept)
         self.first, self.last, self.group = self.located.first, self.located.last, self.located.group
         self.distance = self.located.distance
-        inputs = question.inputs
-        columns = range(kept.grid.columns)
-        seen = [kept.cells_of(c, point[inputs.coordinate[c]][None], inputs)[0] for c in columns]
-        self.anchor = np.array(seen, dtype=np.int32)
+        self.anchor = kept.cells_at(point, question.inputs)
         self.low, self.high = self.anchor.copy(), self.anchor.copy()
         self.moved = self.anchor != self.located.start
         self.maximal = True
@@ -191,24 +185,11 @@ class _Grower:
 
     def grow(self) -> None:
         """Move every face as far as it goes."""
-        for column, up in self._faces():
-            if self.group[column] >= 0:
-                self._add_categories(int(self.group[column]))
+        for members, up in growth_order(self.group, self.moved, self.anchor >= self.located.start):
+            if self.group[members[0]] >= 0:
+                self._add_categories(members)
             else:
-                self._move(column, up)
-
-    def _faces(self) -> Iterator[tuple[int, bool]]:
-        """Columns and directions in the order in which they grow; of a category its first column alone."""
-        start = self.located.start
-        for moved in (False, True):
-            for g in np.unique(self.group[self.group >= 0]).tolist():
-                members = np.flatnonzero(self.group == g)
-                if self.moved[members].any() == moved:
-                    yield int(members[0]), True
-            numbers = np.flatnonzero((self.group < 0) & (self.moved == moved)).tolist()
-            for away in (True, False):
-                for c in numbers:
-                    yield c, bool(self.anchor[c] >= start[c]) == away
+                self._move(int(members[0]), up)
 
     def _cells(self, column: int) -> Ints:
         """The allowed cells of a column."""
@@ -231,9 +212,8 @@ class _Grower:
         elif good.size:
             self.low[column] = good[-1]
 
-    def _add_categories(self, group: int) -> None:
+    def _add_categories(self, members: NDArray[np.int64]) -> None:
         """Add the categories in which no cell is bad, one after the other."""
-        members = np.flatnonzero(self.group == group)
         first = self.kept.face_start[members] + members
         may_go_off = np.isfinite(self.distance[first])
         may_go_on = np.isfinite(self.distance[first + self.last[members]]) & (self.last[members] > 0)
@@ -273,7 +253,7 @@ class _Grower:
             Where the time limit passes.
         """
         looked, all_of_them = self._sample()
-        if not all_of_them and anything is not None and not self.question.claim.is_confident:
+        if not all_of_them and anything is not None and not self.question.claim.kappa:
             return self._beaten_by(anything)
         if not all_of_them and refuting is not None:
             found = refuting.refuted(self._whole(), known, self.anchor, self.nodes)
@@ -282,7 +262,7 @@ class _Grower:
                 return found
         seen: set[bytes] = set()
         for cells in looked:
-            leaves = self.kept.grid.leaves_at(np.ascontiguousarray(cells))[: self.kept.trees]
+            leaves = self.kept.leaves_at(cells)
             if leaves.tobytes() in seen:
                 continue
             seen.add(leaves.tobytes())
@@ -296,15 +276,13 @@ class _Grower:
 
     def _beaten_by(self, anything: Plans) -> tuple[Floats | None, bool]:
         """The same by one search for the set of all plans."""
-        question, inputs = self.question, self.question.inputs
-        box = self.region(False)
+        question, box = self.question, self.region(False)
         # Cells are known without rules, as for the growing itself.
         space = replace(within_box(question.space, self.point, box.lower, box.upper), rules=None)
         found, none = beaten_within(question, space, anything, plan_sets.explain)
         if found is None:
             return None, none
-        cells = [self.kept.cells_of(c, found[[q]], inputs)[0] for c, q in enumerate(inputs.coordinate.tolist())]
-        leaves = self.kept.grid.leaves_at(np.array(cells, dtype=np.int32))[: self.kept.trees]
+        leaves = self.kept.leaves_at(self.kept.cells_at(found, question.inputs))
         rival = question.rival(weights_at(self.kept, leaves, question.claim.alternative.size))
         # What beats the alternative by rounding alone would be met again and again.
         known = rival is None or confident_excess(question, self.kept, leaves, rival) <= question.claim.tau
@@ -363,10 +341,7 @@ class _Grower:
     def _ends(self, column: int, q: int) -> tuple[float, float]:
         """The allowed coordinates of the cells of a column: from the lowest to the highest."""
         space, kept = self.question.space, self.kept
-        first, last = kept.face_start[column], kept.face_start[column + 1]
-        low, high = int(self.low[column]), int(self.high[column])
-        bottom = -np.inf if low == 0 else kept.beyond[first + low - 1]
-        top = np.inf if first + high == last else kept.below[first + high]
+        bottom, top = kept.span(column, int(self.low[column]), int(self.high[column]))
         levels = space.levels[q]
         start = space.start[q]
         own = [start] if bottom <= start <= top else []
@@ -379,6 +354,22 @@ class _Grower:
             ends = max(bottom, space.lower[q]), min(top, space.upper[q])
             own += list(ends) if ends[0] <= ends[1] else []
         return float(min(own)), float(max(own))
+
+
+def growth_order(group: NDArray[Any], moved: Bools, above: Bools) -> Iterator[tuple[NDArray[np.int64], bool]]:
+    """Yield members and directions in the order in which they grow: what stayed, then away from the start, the rest.
+
+    Categories grow as a whole. `above` says which numbers lie at the start or above it.
+    """
+    groups = [np.flatnonzero(group == g) for g in np.unique(group[group >= 0])]
+    numbers = np.flatnonzero(group < 0)
+    for having_moved in (False, True):
+        for members in groups:
+            if moved[members].any() == having_moved:
+                yield members, True
+        for away in (True, False):
+            for j in numbers[moved[numbers] == having_moved]:
+                yield np.array([j]), bool(above[j]) == away
 
 
 def within_box(space: Space, point: Floats, lower: Floats, upper: Floats) -> Space:

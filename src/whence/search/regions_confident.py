@@ -18,7 +18,7 @@ from whence import _core
 from whence.claims.sets import Plans
 from whence.problems.base import Stock
 from whence.question import Question
-from whence.search.forest_criteria import add_plan, confident_excess
+from whence.search.forest_search import add_plan, confident_excess
 from whence.search.grid import KeptGrid, alive_leaves, leaf_means, weights_at
 from whence.util.aliases import Floats
 from whence.util.linear_program import OutOfTime
@@ -52,16 +52,9 @@ def looked_through(search: _core.ForestSearch, question: Question, nodes: int) -
 
 
 class Refuting:
-    """The plans of a list as rivals of an alternative, for one question and many boxes.
+    """All plans there are as rivals of an alternative, for many boxes and one absolute question.
 
-    Parameters
-    ----------
-    question : Question
-        Absolute; its `better` names the best plan at any weights.
-    kept : KeptGrid
-        The grid of its forest.
-    anything : Plans
-        All plans there are.
+    Its `better` names the best plan at any weights.
     """
 
     def __init__(self, question: Question, kept: KeptGrid, anything: Plans) -> None:
@@ -85,23 +78,8 @@ class Refuting:
     ) -> tuple[Floats | None, bool] | None:
         """A plan that refutes the alternative in some cell of a box, if there is one, and whether there is surely none.
 
-        None where the plans that may be the best ones in the box cannot be listed, or are too many.
-
-        Parameters
-        ----------
-        part : _core.Located
-            The cells of the box.
-        known : sequence of ndarray
-            Plans that are known not to refute it anywhere in the box.
-        anchor : ndarray of int32
-            Cells of the explanation, at which it is known to stand.
-        nodes : int
-            Boxes examined before; ``self.nodes`` counts on.
-
-        Raises
-        ------
-        OutOfTime
-            Where a limit is reached.
+        None where the plans that may be the best ones in the box cannot be listed, or are too many. Those that are
+        `known` refute it nowhere in the box, and nothing does at the `anchor`; ``self.nodes`` counts on from `nodes`.
         """
         self.nodes = nodes
         rows, stock = self.every, self.anything.stock
@@ -109,7 +87,7 @@ class Refuting:
             rows = likely_stock(stock, self.kept, part, self.limit, self.question.settings.region_table)
         if rows is None:
             return None
-        at_anchor = self._leaves(anchor)
+        at_anchor = self.kept.leaves_at(anchor)
         for row in (1.0 + self.question.claim.within) * rows:
             if any(np.array_equal(row, one) for one in known) or np.array_equal(row, self.question.claim.alternative):
                 continue
@@ -129,7 +107,7 @@ class Refuting:
                 raise OutOfTime
             if not reached:
                 return None
-            leaves = self._leaves(search.cells)
+            leaves = self.kept.leaves_at(search.cells)
             best = question.rival(weights_at(self.kept, leaves, question.claim.alternative.size))
             if best is not None and confident_excess(question, self.kept, leaves, best) > question.claim.tau:
                 return best
@@ -180,25 +158,11 @@ class Refuting:
             self.tables.append(self._table(costs + self.raised))
         return True
 
-    def _leaves(self, cells: Ints) -> Ints:
-        return self.kept.grid.leaves_at(np.ascontiguousarray(cells))[: self.kept.trees]
-
 
 def likely_stock(stock: Stock, kept: KeptGrid, part: _core.Located, limit: int, table: int) -> Floats | None:
     """Sample costs of all plans that may be the best ones at some cell of a box, where there are at most this many.
 
-    Parameters
-    ----------
-    stock : Stock
-        The quantities, which no budget may join.
-    kept : KeptGrid
-        The grid of the forest.
-    part : _core.Located
-        The cells of the box.
-    limit : int
-        How many plans are listed at most; None is the answer where there are more.
-    table : int
-        Numbers in the table of the leaves of the box and all samples, at most.
+    None where a budget joins the quantities, or the leaves of the box and all samples make too large a table.
     """
     leaves, tree = alive_leaves(part, kept, np.inf)
     samples = stock.demand.shape[0]

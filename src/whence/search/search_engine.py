@@ -39,7 +39,8 @@ class Search(Engine):
         found: Callable[[Question], Answer] = part_of(question.weights, self.name, question.claim)
 
         def search(part: Question) -> Answer:
-            return found(part.knowing(recall=Recall(part)) if recalls(part) else part)
+            # Most questions are answered before past contexts are looked at.
+            return found(part.knowing(recall=lambda cutoff: Recall(part)(cutoff)))
 
         parts = question.space.parts(one_axis=not question.weights.capabilities.made_of_trees)
         return search(question) if parts[0].space is question.space else combine(question, parts, search)

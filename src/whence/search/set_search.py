@@ -6,10 +6,8 @@ other set is bounded by what its restricted `solve` says about leaves (:mod:`whe
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from hashlib import blake2b
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,18 +17,15 @@ from whence import _core
 from whence.problems.base import Routes, Stock
 from whence.question import Answer, Limits, Question
 from whence.search import driver
-from whence.search.forest_criteria import distinct
-from whence.search.forest_search import ForestFrontier, prepared, starts_of
-from whence.search.frontiers import Nowhere, confidently
+from whence.search.forest_search import ForestFrontier, distinct, prepared, starts_of
+from whence.search.frontiers import Nowhere, PlanByPlan, confidently
 from whence.search.grid import KeptGrid, alive_leaves, leaf_means, leaf_sums, locate, weights_at
 from whence.search.oracle_bounds import SolvedBoxes
-from whence.search.potential_phase import PlanByPlan
-from whence.search.proposals import allowed_cells, past_cells, pulled
+from whence.search.proposals import allowed_cells, cells_of_past, pulled
 from whence.util.aliases import Floats
 from whence.util.linear_program import OutOfTime, check_time, until
-from whence.weights import TreeWeights
 
-__all__ = ["ListedBest", "PlanFrontier", "explain", "first_known", "list_criterion", "row_of_plans"]
+__all__ = ["ListedBest", "PlanFrontier", "explain", "list_criterion", "row_of_plans"]
 
 
 Ints = NDArray[np.int32]
@@ -43,7 +38,7 @@ def explain(question: Question) -> Answer:
         return Answer("time_limit", None, np.inf, 0.0)
     plans = question.claim.plans
     assert plans is not None
-    if question.claim.is_confident:
+    if question.claim.kappa:
         return confidently(
             question,
             alone=lambda one: ForestFrontier(one, kept, plausibility),
@@ -61,7 +56,7 @@ def explain(question: Question) -> Answer:
         return Answer("optimal", made.known, distance, distance, cell=made.known_cell)
     # Rivals of an absolute question are part of the criterion: for the driver it is a relative one.
     relative = question.relative()
-    if isinstance(frontier, PlanFrontier) and question.claim.kind == "relative" and PlanByPlan.suits(frontier):
+    if isinstance(frontier, PlanFrontier) and question.claim.kind == "relative" and frontier.may_go_plan_by_plan:
         return driver.run(relative, PlanByPlan(frontier, lambda most: _worth(question, kept, most)))
     return driver.run(relative, frontier)
 
@@ -114,7 +109,6 @@ class PlanFrontier(ForestFrontier):
             self.stages = (0 if self.rough else self.settings.route_early, *self.stages[1:])
 
     def advance(self, nodes: int, cutoff: float) -> Floats | None:
-        """Search on; the nearest candidate left, if it was reached and stands."""
         if self.known is not None:
             return None
         point = super().advance(nodes, cutoff)
@@ -124,7 +118,6 @@ class PlanFrontier(ForestFrontier):
         return None
 
     def propose(self, cutoff: float) -> Floats | None:
-        """A context that stands, found without proof."""
         if self.known is not None:
             known, self.known = self.known, None
             return known
@@ -142,7 +135,7 @@ class PlanFrontier(ForestFrontier):
         past = starts_of(question, self.kept, self.located)
         some, near, found = past[:: 1 + (len(past) - 1) // self.settings.route_pool], None, cutoff
         for _ in range(self.settings.route_turns):
-            leaves = np.array([self.kept.grid.leaves_at(cells)[: self.kept.trees] for cells in some])
+            leaves = np.array([self.kept.leaves_at(cells) for cells in some])
             proposals = self._proposals(criterion.best_at(leaves), seconds)
             nearer = pulled(proposals, past, found, self.settings.improved[0], self.settings.exchange_passing)
             if nearer is None:
@@ -162,11 +155,9 @@ class PlanFrontier(ForestFrontier):
         if not self.relaxed or plans is None:
             return True
         weights = self.weights(point)
-        with until(question.limits.started + question.limits.seconds + question.limits.remaining):
+        with until(question.limits.ends):
             check_time()
-            limit = question.claim.risk.of(question.claim.rival_decision, weights)
-            if plans.rival is not None:
-                limit = min(limit, question.claim.risk.of(plans.rival(weights), weights))
+            limit = plans.limit(question.claim, weights)
             return question.claim.risk.of(plans.best(weights), weights) <= limit + question.claim.tau
 
     def cut(self, rival: Floats) -> None:
@@ -202,7 +193,7 @@ class _Making:
         decided = question.claim.rival_decision[None, :]
         alive = None
         if question.claim.risk.tail is not None and rows.size * kept.leaves > question.settings.set_large:
-            alive, _ = self._alive(rows)
+            alive, _ = self._alive()
         return list_criterion(question, kept, rows, decided if rivals is None else np.vstack([rivals, decided]), alive)
 
     def _listed(self, most: int) -> tuple[Floats | None, Floats | None]:
@@ -217,12 +208,12 @@ class _Making:
         self.plans = replace(plans, best=best, rival=rival)
         return rows, rivals
 
-    def _alive(self, rows: Floats | None = None) -> tuple[Ints, Ints]:
+    def _alive(self) -> tuple[Ints, Ints]:
         """The leaves that hold an allowed context nearer than what is known, and the tree of each."""
         question = self.question
         if self.look and not self.looked and question.limits.node_limit is None:
             self.looked = True
-            found = first_known(question.claiming(plans=self.plans), self.kept, self.plausibility, rows)
+            found = _first_known(question.claiming(plans=self.plans), self.kept, self.plausibility)
             if found is not None:
                 self.known, self.known_cell = found.point, found.cell
             elif question.known.recall is not None:
@@ -277,9 +268,8 @@ def _dearest(question: Question, kept: KeptGrid, stock: Stock) -> float:
     """
     if not np.isfinite(stock.budget):
         return 0.0
-    if kept.past is None:
-        kept.past = past_cells(kept, cast(TreeWeights, question.weights).inputs_, question.inputs)
-    some = kept.past[:: 1 + (len(kept.past) - 1) // question.settings.budget_looks]
+    past = cells_of_past(question, kept)
+    some = past[:: 1 + (len(past) - 1) // question.settings.budget_looks]
     return question.settings.budget_margin * max(_unit_worth(stock, _weights(question, kept, one)) for one in some)
 
 
@@ -380,23 +370,15 @@ def _route_table(kept: KeptGrid, routes: Routes) -> _core.RouteTable:
     )  # fmt: skip
 
 
-def first_known(
-    question: Question, kept: KeptGrid, plausibility: _core.Plausibility | None, rows: Floats | None = None
-) -> Answer | None:
-    """An explanation with its cell, found without proof that it is the nearest; None where none was met in time.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (plans, n), optional
-        Sample costs of all plans of the set, where they are listed; otherwise its best plans are solved for.
-    """
+def _first_known(question: Question, kept: KeptGrid, plausibility: _core.Plausibility | None) -> Answer | None:
+    """Return the nearest context of one plan that is good in a past one, with its cell; None if none is met in time."""
     plans = question.claim.plans
     assert plans is not None
     limits = Limits(question.settings.warm_share * question.limits.remaining, question.settings.warm_boxes)
     limits.reserve = question.limits.reserve
     try:
         with until(limits.started + limits.remaining):
-            plan = _good_plan(question, kept, limits, rows)
+            plan = _good_plan(question, kept, limits)
     except OutOfTime:
         return None
     if plan is None or limits.remaining <= 0:
@@ -406,77 +388,30 @@ def first_known(
         question.knowing(recall=None), claim=question.claim.of_plan(plan), limits=limits, memo={}, settings=settings
     )
     if question.claim.kind == "absolute":
-        assert plans.rival is not None
-        alone = alone.refuted_by(_beaten(question, plan, plans.rival))
+        alone = alone.refuted_by(replace(plans, best=lambda _: plan).beaten(question.claim.risk, question.claim.tau))
     answer = driver.run(alone, ForestFrontier(alone, kept, plausibility))
     return None if answer.point is None else answer
 
 
-def _beaten(question: Question, plan: Floats, rival: Callable[[Floats], Floats]) -> Callable[[Floats], Floats | None]:
-    """What `Question.better` is for one plan of the set."""
-
-    def better(weights: Floats) -> Floats | None:
-        best = rival(weights)
-        return (
-            best
-            if question.claim.risk.of(plan, weights) - question.claim.risk.of(best, weights) > question.claim.tau
-            else None
-        )
-
-    return better
-
-
-def _good_plan(question: Question, kept: KeptGrid, limits: Limits, rows: Floats | None) -> Floats | None:
+def _good_plan(question: Question, kept: KeptGrid, limits: Limits) -> Floats | None:
     """Sample costs of the set's best plan in the nearest past context in which that is as good as is asked for."""
-    plans = question.claim.plans
+    claim, plans = question.claim, question.claim.plans
     assert plans is not None
-    if kept.past is None:
-        seen = question.weights
-        assert isinstance(seen, TreeWeights)
-        kept.past = past_cells(kept, seen.inputs_, question.inputs)
     located = locate(question, kept)
-    cells = allowed_cells(kept, located, kept.past)
+    cells = allowed_cells(kept, located, cells_of_past(question, kept))
     distance = located.distance[kept.places(cells)].sum(axis=1)
-    order = np.argsort(distance, kind="stable")[:: 1 + (distance.size - 1) // question.settings.warm_looks]
-    costs = None if rows is None else _Listed(question, rows)
-    together = 1 if costs is None else question.settings.warm_together
-    for first in range(0, order.size, together):
+    for i in np.argsort(distance, kind="stable")[:: 1 + (distance.size - 1) // question.settings.warm_looks]:
         if limits.remaining <= 0:
             return None
-        some = order[first : first + together]
-        weights = np.array([_weights(question, kept, cells[i]) for i in some])
-        for i, best in enumerate([plans.best(weights[0])] if costs is None else costs.best(weights)):
-            limit = question.claim.risk.of(question.claim.rival_decision, weights[i])
-            if plans.rival is not None:
-                limit = min(limit, question.claim.risk.of(plans.rival(weights[i]), weights[i]))
-            if question.claim.risk.of(best, weights[i]) <= limit + question.claim.tau:
-                return best
+        weights = _weights(question, kept, cells[i])
+        best = plans.best(weights)
+        if claim.risk.of(best, weights) <= plans.limit(claim, weights) + claim.tau:
+            return best
     return None
 
 
 def _weights(question: Question, kept: KeptGrid, cells: Ints) -> Floats:
-    leaves = kept.grid.leaves_at(np.ascontiguousarray(cells))[: kept.trees]
-    return weights_at(kept, leaves, question.claim.alternative.size)
-
-
-class _Listed:
-    """The best of some plans under several weights at once."""
-
-    def __init__(self, question: Question, rows: Floats) -> None:
-        self.rows, self.tail = rows, question.claim.risk.tail
-        # The worst observations of every plan come first.
-        self.order = np.argsort(-rows, axis=1, kind="stable") if self.tail is not None else None
-
-    def best(self, weights: Floats) -> list[Floats]:
-        """Sample costs of the best plan under each row of weights."""
-        if self.tail is None or self.order is None:
-            return list(self.rows[np.argmin(weights @ self.rows.T, axis=1)])
-        values = np.empty((len(weights), len(self.rows)))
-        for z, (row, order) in enumerate(zip(self.rows, self.order, strict=True)):
-            mass = weights[:, order]
-            before = np.cumsum(mass, axis=1) - mass
-            values[:, z] = np.minimum(mass, np.maximum(self.tail - before, 0.0)) @ row[order]
-        return list(self.rows[np.argmin(values, axis=1)])
+    return weights_at(kept, kept.leaves_at(cells), question.claim.alternative.size)
 
 
 #: Up to this share of the observations that count, their costs are sorted anew: a leaf holds few of them.

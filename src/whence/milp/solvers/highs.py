@@ -14,7 +14,7 @@ from whence.milp.solvers.base import Lazy, Outcome, SolverSettings
 from whence.util import linear_program as highs
 from whence.util.aliases import Floats
 
-__all__ = ["Highs"]
+__all__ = ["Highs", "settled"]
 
 #: Feasibility and integrality tolerance. Criteria may differ by 1e-6 of a cost, so that the default 1e-6 is too loose.
 TOLERANCE = 1e-9
@@ -67,6 +67,15 @@ class Highs:
                 return replace(best, nodes=nodes)
             best = _better(program, best, other)
         return replace(best, nodes=nodes)
+
+
+def settled(program: Program, x: Floats) -> Floats:
+    """Return `x` with whole binaries, and the rest as near as these allow."""
+    whole = np.where(program.integer, np.round(x), x)
+    lower = np.where(program.integer, whole, program.lower)
+    upper = np.where(program.integer, whole, program.upper)
+    outcome = Highs(confirm=False).solve(program.with_bounds(lower, upper, relaxed=True), SolverSettings())
+    return whole if outcome.values is None else np.where(program.integer, whole, outcome.values)
 
 
 def _solve_once(
