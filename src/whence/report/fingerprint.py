@@ -128,7 +128,8 @@ class Writer:
             self._object(value, path)
 
     def _sequence(self, values: Sequence[Any], path: str) -> None:
-        if all(isinstance(v, NUMBER) and _ordinary(v) for v in values):
+        # Nearly all are lists of floats, which need no look at each.
+        if set(map(type, values)) == {float} or all(isinstance(v, NUMBER) and _ordinary(v) for v in values):
             self._numbers(np.array(values, dtype=np.float64))
             return
         self._token("list", str(len(values)).encode())

@@ -74,11 +74,19 @@ class FairQueue(Generic[T]):
     >>> queue.put("d1", "d")
     >>> queue.take(last=True)
     'd1'
+
+    What is late waits until nothing else does, and never takes the last place:
+
+    >>> queue.put("d2", "d", late=True)
+    >>> queue.put("e1", "e")
+    >>> queue.ahead("d2"), [queue.take() for _ in range(3)]
+    (2, ['e1', 'a4', 'd2'])
     """
 
     def __init__(self, each: int, running: int, most: int = 1024) -> None:
         self._each, self._at_once, self._most = each, running, most
-        self._waiting: dict[str, deque[T]] = {}
+        # What waits, by client, and what waits until nothing else does.
+        self._lines: tuple[dict[str, deque[T]], dict[str, deque[T]]] = ({}, {})
         # The turns in which clients were served last, as long as they have something waiting or under way.
         self._served: Counter[str] = Counter()
         self._turns = itertools.count(1)
@@ -86,20 +94,24 @@ class FairQueue(Generic[T]):
         self._owner: dict[T, str] = {}
 
     def __len__(self) -> int:
-        return sum(map(len, self._waiting.values()))
+        return sum(1 for _ in self)
 
     def __contains__(self, item: object) -> bool:
-        return any(item in line for line in self._waiting.values())
+        return any(item in line for lines in self._lines for line in lines.values())
 
     def __iter__(self) -> Iterator[T]:
-        return (item for line in self._waiting.values() for item in line)
+        return (item for lines in self._lines for line in lines.values() for item in line)
 
-    def put(self, item: T, client: str, limited: bool = True) -> None:
+    def put(self, item: T, client: str, limited: bool = True, late: bool = False) -> None:
         """Let something wait; TooMany where the client, or all together, have too much waiting."""
-        if limited and (len(self._waiting.get(client, ())) >= self._each or len(self) >= self._most):
+        if limited and (self._held(client) >= self._each or len(self) >= self._most):
             raise TooMany
-        self._waiting.setdefault(client, deque()).append(item)
+        self._lines[late].setdefault(client, deque()).append(item)
         self._owner[item] = client
+
+    def _held(self, client: str) -> int:
+        """How much of a client waits."""
+        return sum(len(lines.get(client, ())) for lines in self._lines)
 
     def take(self, last: bool = False) -> T | None:
         """The next in turn, which is under way from now on; None where all who wait have enough under way.
@@ -107,15 +119,16 @@ class FairQueue(Generic[T]):
         The last place that is free is for somebody who has nothing under way: no client takes it for one thing more.
         """
         most = 1 if last else self._at_once
-        ready = [client for client in self._waiting if self._running[client] < most]
-        if not ready:
-            return None
-        client = min(ready, key=lambda name: (self._running[name], self._served[name]))
-        item = self._waiting[client].popleft()
-        self._running[client] += 1
-        self._served[client] = next(self._turns)
-        self._tidy(client)
-        return item
+        for lines in self._lines[: 1 if last else 2]:
+            ready = [client for client in lines if self._running[client] < most]
+            if ready:
+                client = min(ready, key=lambda name: (self._running[name], self._served[name]))
+                item = lines[client].popleft()
+                self._running[client] += 1
+                self._served[client] = next(self._turns)
+                self._tidy(client)
+                return item
+        return None
 
     def done(self, item: T) -> None:
         """What was taken is no longer under way."""
@@ -126,29 +139,30 @@ class FairQueue(Generic[T]):
     def remove(self, item: T) -> None:
         """Give up something that waits."""
         client = self._owner.pop(item)
-        self._waiting[client].remove(item)
+        next(line for lines in self._lines if item in (line := lines.get(client, deque()))).remove(item)
         self._tidy(client)
 
     def _tidy(self, client: str) -> None:
         """Remember nothing of a client that has nothing here."""
-        if not self._waiting.get(client):
-            self._waiting.pop(client, None)
-            if not self._running[client]:
-                del self._running[client], self._served[client]
+        for lines in self._lines:
+            if not lines.get(client):
+                lines.pop(client, None)
+        if not self._held(client) and not self._running[client]:
+            del self._running[client], self._served[client]
 
     def ahead(self, item: T) -> int:
         """How many are taken before `item`, if nothing ends or arrives meanwhile."""
-        client = self._owner.get(item)
-        line = self._waiting.get(client or "")
-        if line is None or item not in line:
-            return 0
-        place = line.index(item)
-        # Every round takes one of each client; those that come before this one in the round count once more.
-        order = sorted(self._waiting, key=lambda name: self._served[name])
-        before = order.index(client or "")
-        others = (len(self._waiting[name]) for name in order if name != client)
-        sooner = sum(min(length, place + (number < before)) for number, length in enumerate(others))
-        return place + sooner
+        client, sooner = self._owner.get(item, ""), 0
+        for lines in self._lines:
+            if item in (line := lines.get(client, ())):
+                place = line.index(item)
+                # Every round takes one of each client; those before this one in the round count once more.
+                order = sorted(lines, key=lambda name: self._served[name])
+                before = order.index(client)
+                others = (len(lines[name]) for name in order if name != client)
+                return sooner + place + sum(min(n, place + (number < before)) for number, n in enumerate(others))
+            sooner += sum(map(len, lines.values()))
+        return 0
 
 
 class Crowd:

@@ -362,9 +362,9 @@ def packed_result(result: BaseModel) -> bytes:
     return zlib.compress(result.model_dump_json().encode())
 
 
-def result_of(scene: Scene, explanation: Explanation) -> models.Result:
-    """An explanation, and what the page shows in the context that it has found."""
-    report = explanation.to_dict()
+def result_of(scene: Scene, explanation: Explanation, document: dict[str, Any] | None = None) -> models.Result:
+    """An explanation, whose `document` may be known, and what the page shows in the context that it has found."""
+    report = document or explanation.to_dict()
     return models.Result(explanation=_short(report), sentence=report["text"], then=_then(scene, explanation))
 
 

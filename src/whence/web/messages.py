@@ -45,6 +45,8 @@ class Asked:
     more: dict[str, Any] = field(default_factory=dict)
     #: Where it is nothing to search for, but something that is soon told: which of `whence.web.quick`.
     quick: str = ""
+    #: Whether its nearest answer is known already, and what is left is to find out how far it can be relied on.
+    late: bool = False
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,13 @@ class Answered:
     nearest: bytes | None = None
     #: What is proved of it, as its status says.
     proved: str = ""
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """The nearest answer, soon found; what it is asked to hold for is for a later turn."""
+
+    answer: Answered
 
 
 @dataclass(frozen=True)

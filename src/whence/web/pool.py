@@ -20,7 +20,7 @@ import msgspec
 from whence.question import Progress
 from whence.web import wire as models
 from whence.web.clients import NOBODY, Client, FairQueue
-from whence.web.messages import Answered, Asked, Cancel, Failed, FoundNearest, NewScenes
+from whence.web.messages import Answered, Asked, Cancel, Failed, FoundNearest, Nearest, NewScenes
 from whence.web.records import Metrics
 from whence.web.scenes import Scene
 from whence.web.server_settings import ServerSettings
@@ -58,6 +58,8 @@ class Job:
     #: The nearest answer for the page, as long as it is not the answer itself.
     nearest: bytes | None = None
     answer: Answered | None = None
+    #: What it comes to where it is stopped before its second turn.
+    so_far: Answered | None = None
     error: str | None = None
     #: Whether the question itself was wrong.
     refused: bool = False
@@ -325,7 +327,7 @@ class Pool:
         lane = self._lane(job)
         if job in lane.queue:
             lane.queue.remove(job)
-            job.tell(state="cancelled")
+            job.tell(state="cancelled", answer=job.so_far)
         elif job.id in self._running:
             worker = self._running[job.id]
             worker.send(Cancel(job.asked.number))
@@ -420,16 +422,20 @@ class Pool:
         return job
 
     async def _answer(self, worker: WorkerProcess, lane: _Lane, job: Job) -> None:
-        self._running[job.id] = worker
+        self._running[job.id], later = worker, False
         limit = self._end_later(job.asked.time_limit + (0.0 if job.asked.quick else HUNG), job, worker)
         try:
             if worker.version != self.version:
                 worker.send(NewScenes(self._scenes))
                 worker.version = self.version
-            worker.send(job.asked)
+            worker.send(replace(job.asked, late=job.so_far is not None))
             job.tell(state="running")
             while not job.finished:
-                self._take(job, await worker.receive())
+                message = await worker.receive()
+                self._take(job, message)
+                if isinstance(message, Nearest) and not job.finished:
+                    later = True
+                    break
         except EOFError:
             error = "The process that searched for the answer ended unexpectedly; ask again."
             if asyncio.get_running_loop().time() >= limit.when():
@@ -440,6 +446,9 @@ class Pool:
             limit.cancel()
             self._running.pop(job.id, None)
             lane.done(job)
+            if later:
+                # First answers, of everybody, come before what makes them reliable.
+                lane.queue.put(job, job.client.key, limited=False, late=True)
             if job.asked.quick:
                 self._jobs.pop(job.id, None)
 
@@ -448,6 +457,10 @@ class Pool:
             job.tell(progress=message)
         elif isinstance(message, FoundNearest):
             job.tell(nearest=message.result)
+        elif isinstance(message, Nearest):
+            job.tell(nearest=message.answer.result, so_far=message.answer)
+            if job.cancelled:
+                job.tell(state="cancelled", answer=message.answer)
         elif isinstance(message, Answered):
             state = "cancelled" if message.stopped else "done"
             job.tell(state=state, answer=message, nearest=message.nearest)

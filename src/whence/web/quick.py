@@ -27,7 +27,7 @@ def _observed(scene: Scene, asked: Asked) -> bytes:
 
 
 def _observations(scene: Scene, asked: Asked) -> bytes:
-    found = (scene.observation(row).model_dump_json() for row in asked.more["rows"])
+    found = (one.model_dump_json() for one in scene.listed(asked.more["rows"]))
     return f"[{','.join(found)}]".encode()
 
 

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -142,9 +143,26 @@ class Scene:
 
     def observation(self, row: int) -> models.Observation:
         """The past observation at a position; people, and the interface, count from 1."""
-        X = self.policy.X_
-        label = row + 1 if _is_counted(X) else X.index[row]
-        return models.Observation(row=row + 1, label=str(label), context=self.context_of(X.iloc[[row]]))
+        [found] = self.listed([row])
+        return found
+
+    def listed(self, rows: Sequence[int]) -> list[models.Observation]:
+        """The past observations at some positions."""
+        held = self.policy.X_.iloc[list(rows)]
+        # All of a column at once: tables are slow to take apart row by row.
+        contexts = zip(*(held[name].tolist() for name in held), strict=True)
+        labels = [row + 1 for row in rows] if self._counted else held.index
+        return [
+            models.Observation(
+                row=row + 1, label=str(label), context=self.context_of(dict(zip(held, values, strict=True)))
+            )
+            for row, label, values in zip(rows, labels, contexts, strict=True)
+        ]
+
+    @cached_property
+    def _counted(self) -> bool:
+        """Whether past observations have no names, only numbers."""
+        return _is_counted(self.policy.X_)
 
     def conditions(self, names: Collection[str] = CONDITIONS, **given: Any) -> dict[str, Any]:
         """What an answer must bear, of the options of these names: what is given, or else the scene's own."""
@@ -266,7 +284,10 @@ class Scene:
         heaviest = [int(i) for i in np.argsort(-weights, kind="stable")[:NAMED] if weights[i] > 0]
         return models.Decision(
             **dict(self.judged(made.plan, weights, made.costs)),
-            speaking=[models.Speaker(**dict(self.observation(i)), weight=float(weights[i])) for i in heaviest],
+            speaking=[
+                models.Speaker(**dict(seen), weight=float(weights[i]))
+                for i, seen in zip(heaviest, self.listed(heaviest), strict=True)
+            ],
             speakers=int((weights > 0).sum()),
             spread=_spread([made.costs], weights, [made.cost]),
             remarks=self.remarks(self.policy.schema_.row(row)),

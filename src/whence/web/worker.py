@@ -16,6 +16,7 @@ import threading
 import time
 import zlib
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import IO, Any
 
 import msgspec
@@ -30,6 +31,7 @@ from whence.web.messages import (
     Cancel,
     Failed,
     FoundNearest,
+    Nearest,
     NewScenes,
     Ping,
     Pong,
@@ -47,8 +49,25 @@ PULSE = 0.1
 RULE = 2.0
 #: By how much searches stand back behind the server and its decisions where there are fewer cores than work.
 NICENESS = 5
+#: The same for what comes after a first answer.
+LATE_NICENESS = 15
+#: Seconds within which a nearest answer must be found for the rest to be left to a later turn, which begins anew.
+SOON = 2.0
 
 log = logging.getLogger("whence.web")
+
+
+class _FoundSoon(Exception):
+    """The nearest answer is known soon enough for others to have a turn before the rest."""
+
+    def __init__(self, explanation: Explanation) -> None:
+        super().__init__()
+        self.explanation = explanation
+
+
+def _stand_back() -> None:
+    """Let this thread run after those who wait for a first answer: on Linux, each thread has its own niceness."""
+    os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LATE_NICENESS)
 
 
 class Worker:
@@ -97,7 +116,7 @@ class Worker:
             self._sink.write(packed(message))
             self._sink.flush()
 
-    def _answer(self, asked: Asked) -> Answered | Failed:
+    def _answer(self, asked: Asked) -> Answered | Nearest | Failed:
         told = 0.0
 
         def on_progress(progress: Progress) -> bool:
@@ -115,7 +134,12 @@ class Worker:
             if asked.question != "explain":
                 found = answer_of(scene, asked, on_progress)
                 return answered(scene, found, asked.number in self._cancelled)
+            if asked.late and sys.platform == "linux":
+                with ThreadPoolExecutor(1, initializer=_stand_back) as apart:
+                    return apart.submit(self._explained, scene, asked, on_progress).result()
             return self._explained(scene, asked, on_progress)
+        except _FoundSoon as found:
+            return Nearest(_answered(scene, found.explanation, True))
         except WhenceError as error:
             return Failed(str(error), refused=True)
         except Exception as error:  # a problem of the user's own may fail in any way
@@ -123,13 +147,15 @@ class Worker:
             return Failed(f"The explanation failed: {type(error).__name__}: {error}")
 
     def _explained(self, scene: Scene, asked: Asked, on_progress: Callable[[Progress], bool]) -> Answered:
-        explanation: Explanation = put(
-            scene.policy.explain,
-            scene,
-            asked,
-            on_progress=on_progress,
-            on_nearest=lambda found: self._send(FoundNearest(packed_result(result_of(scene, found)))),
-        )
+        began = time.monotonic()
+
+        def on_nearest(found: Explanation) -> None:
+            if not asked.late and time.monotonic() - began < SOON:
+                raise _FoundSoon(found)
+            self._send(FoundNearest(packed_result(result_of(scene, found))))
+
+        more = {"on_progress": on_progress, "on_nearest": on_nearest}
+        explanation: Explanation = put(scene.policy.explain, scene, asked, **more)
         stopped = asked.number in self._cancelled
         # Without all of its refits an answer is not what was asked for, however exact it is.
         cut = explanation.status == "interrupted" or (stopped and explanation.reliance is not None)
@@ -139,11 +165,11 @@ class Worker:
 
 
 def _answered(scene: Scene, explanation: Explanation, stopped: bool) -> Answered:
-    near = explanation.nearest
+    near, document = explanation.nearest, explanation.to_dict()
     return Answered(
         stopped=stopped,
-        result=packed_result(result_of(scene, explanation)),
-        data=zlib.compress(msgspec.json.encode(explanation.to_dict())),
+        result=packed_result(result_of(scene, explanation, document)),
+        data=zlib.compress(msgspec.json.encode(document)),
         nearest=None if near is None else packed_result(result_of(scene, near)),
         proved=explanation.status,
     )
