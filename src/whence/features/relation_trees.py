@@ -79,38 +79,28 @@ class RelationTree:
         kept: Bools = ~self.broken[self.leaves(points)]
         return kept
 
-    def always_kept(self, lower: Floats, upper: Floats) -> bool:
-        """Return whether the relation holds in all of a box."""
+    def reached(self, lower: Floats, upper: Floats) -> Iterator[int]:
+        """Yield the leaves that a box meets."""
         waiting = [0]
         while waiting:
             node = waiting.pop()
             j = int(self.coordinate[node])
             if j < 0:
-                if self.broken[node]:
-                    return False
+                yield node
                 continue
             if lower[j] <= self.threshold[node]:
                 waiting.append(int(self.left[node]))
             if upper[j] > self.threshold[node]:
                 waiting.append(int(self.right[node]))
-        return True
+
+    def always_kept(self, lower: Floats, upper: Floats) -> bool:
+        """Return whether the relation holds in all of a box."""
+        return not any(self.broken[leaf] for leaf in self.reached(lower, upper))
 
     def nearly_keeps(self, point: Floats) -> bool:
         """Return whether the relation holds at a point, or at one that differs by no more than rounding costs."""
         slack = SLACK * np.maximum(1.0, np.abs(point))
-        waiting = [0]
-        while waiting:
-            node = waiting.pop()
-            j = int(self.coordinate[node])
-            if j < 0:
-                if not self.broken[node]:
-                    return True
-                continue
-            if point[j] - slack[j] <= self.threshold[node]:
-                waiting.append(int(self.left[node]))
-            if point[j] + slack[j] > self.threshold[node]:
-                waiting.append(int(self.right[node]))
-        return False
+        return not all(self.broken[leaf] for leaf in self.reached(point - slack, point + slack))
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,24 +182,11 @@ class Relations:
         return not self.broken(point)
 
 
-Node = tuple[int, float, int, int]
-
-
 def table_tree(rows: Floats, groups: Sequence[Sequence[int]], spacing: Floats, begin: int, text: str) -> RelationTree:
     """Say that the coordinates from `begin` on are one of `rows`, as a tree that asks about one group after the other.
 
-    Parameters
-    ----------
-    rows : ndarray
-        What is allowed, one column per coordinate.
-    groups : sequence of sequences of int
-        The columns that belong together: one number, or the levels of a category, one of which is above 0.
-    spacing : ndarray
-        Of each column that is a number: how far its values are apart at least, also those that no row has.
-    begin : int
-        The coordinate of the first column.
-    text : str
-        The relation in words.
+    The columns of a group belong together: one number, or the levels of a category, one of which is above 0. `spacing`
+    says of each column that is a number how far its values are apart at least, also those that no row has.
 
     Examples
     --------
@@ -225,13 +202,32 @@ def table_tree(rows: Floats, groups: Sequence[Sequence[int]], spacing: Floats, b
     return RelationTree.of(grower.nodes, grower.broken, text)
 
 
-class _TableGrower:
-    """Nodes of a tree, each child behind its parent."""
+class _Grower:
+    """The nodes of a tree, each child behind its parent."""
+
+    def __init__(self) -> None:
+        self.nodes: list[tuple[int, float, int, int]] = []
+        self.broken: list[bool] = []
+
+    def _leaf(self, broken: bool) -> int:
+        return self._node(-1, 0.0, broken)
+
+    def _node(self, coordinate: int, threshold: float, broken: bool = False) -> int:
+        self.nodes.append((coordinate, threshold, 0, 0))
+        self.broken.append(broken)
+        return len(self.nodes) - 1
+
+    def _link(self, node: int, left: int, right: int) -> int:
+        self.nodes[node] = (*self.nodes[node][:2], left, right)
+        return node
+
+
+class _TableGrower(_Grower):
+    """Asks about one group of columns after the other."""
 
     def __init__(self, rows: Floats, order: Sequence[Sequence[int]], spacing: Floats, begin: int) -> None:
+        super().__init__()
         self.rows, self.order, self.spacing, self.begin = rows, order, spacing, begin
-        self.nodes: list[Node] = []
-        self.broken: list[bool] = []
 
     def grow(self, left: np.ndarray, depth: int) -> int:
         """Return the tree over the rows that are `left`, from a group on; the number of its root."""
@@ -242,20 +238,8 @@ class _TableGrower:
             return self._number(left, depth, int(group[0]))
         return self._category(left, depth, [int(j) for j in group])
 
-    def _leaf(self, broken: bool) -> int:
-        self.nodes.append((-1, 0.0, 0, 0))
-        self.broken.append(broken)
-        return len(self.nodes) - 1
-
     def _split(self, column: int, threshold: float) -> int:
-        self.nodes.append((self.begin + column, threshold, 0, 0))
-        self.broken.append(False)
-        return len(self.nodes) - 1
-
-    def _link(self, node: int, left: int, right: int) -> int:
-        column, threshold, _, _ = self.nodes[node]
-        self.nodes[node] = (column, threshold, left, right)
-        return node
+        return self._node(self.begin + column, threshold)
 
     def _category(self, left: np.ndarray, depth: int, group: list[int]) -> int:
         """Ask for one level after the other."""
@@ -424,32 +408,23 @@ def tree_of(formula: Formula, text: str) -> RelationTree:
 Known = dict[int, tuple[float, float]]
 
 
-class _FormulaGrower:
+class _FormulaGrower(_Grower):
     """Asks one question after the other until the formula is settled."""
-
-    def __init__(self) -> None:
-        self.nodes: list[tuple[int, float, int, int]] = []
-        self.broken: list[bool] = []
 
     def grow(self, formula: Formula, known: Known) -> int:
         """Return a node for what is left of `formula`; `known` are the ranges of coordinates on the way here."""
-        here = len(self.nodes)
-        if here > MOST_NODES:
+        if len(self.nodes) > MOST_NODES:
             raise OverflowError
-        self.nodes.append((-1, 0.0, 0, 0))
-        self.broken.append(False)
         truth, question = _settled(formula, known)
         if truth is not None:
-            self.broken[here] = not truth
-            return here
+            return self._leaf(not truth)
         assert question is not None
         coordinate, threshold = question
+        here = self._node(coordinate, threshold)
         low, high = known.get(coordinate, (-np.inf, np.inf))
         left = self.grow(formula, {**known, coordinate: (low, threshold)})
         beyond = float(np.nextafter(threshold, np.inf))
-        right = self.grow(formula, {**known, coordinate: (beyond, high)})
-        self.nodes[here] = (coordinate, threshold, left, right)
-        return here
+        return self._link(here, left, self.grow(formula, {**known, coordinate: (beyond, high)}))
 
 
 def _settled(formula: Formula, known: Known) -> tuple[bool | None, tuple[int, float] | None]:

@@ -343,16 +343,9 @@ def settled(
     """The ends of every turn, those settled on which a number of the question lies, to its coordinate's last digit.
 
     Two numbers of the user may have one coordinate, and a threshold lie between them: 0 and the smallest number above
-    it, for instance, once something was added to both. What counts then is which of them the question names.
-
-    Parameters
-    ----------
-    column : ndarray
-        The estimator's column of each turn.
-    last : ndarray
-        The last number before it, in the estimator's units.
-    below, beyond : ndarray
-        The last coordinate before it and the first beyond it, as ``InputMap.turns`` gives them.
+    it, for instance, once something was added to both. What counts then is which of them the question names. Of each
+    turn, `column` is the estimator's column, `last` the last number before it in the estimator's units, and `below` and
+    `beyond` are the last coordinate before it and the first beyond it, as ``InputMap.turns`` gives them.
     """
     between = np.nextafter(below, np.inf)
     at = inputs.coordinate[column]

@@ -158,15 +158,8 @@ def raw_tree(tree: Any, values: Any = None) -> RawTree:
 def nested(root: Any, children: Any, split: Any) -> tuple[RawTree, list[Any]]:
     """Return a tree that a library gives as objects within objects, and its leaves in the order in which they were met.
 
-    Parameters
-    ----------
-    root : object
-        The outermost one.
-    children : callable
-        Gives the left and the right object of an inner one, None for a leaf.
-    split : callable
-        Gives feature, threshold, whether missing values go left, and the set of codes that go left (None for numbers)
-        of an inner one; the value of a leaf.
+    `children` gives the left and the right object of an inner one, None for a leaf; `split` the value of a leaf, and of
+    an inner one feature, threshold, whether missing values go left, and the codes that go left (None for numbers).
     """
     feature: list[int] = []
     threshold: list[float] = []

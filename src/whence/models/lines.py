@@ -32,6 +32,8 @@ STEPS = {
 EXPONENTIAL = ("PoissonRegressor", "GammaRegressor")
 #: Where in the range of a number it is looked whether a model is a line.
 PLACES = (0.0, 0.3, 0.5, 0.8, 1.0)
+#: A column of the user's table: its name, its first coordinate, and its categories if they are names.
+Column = tuple[str, int, tuple[Any, ...] | None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,10 +76,7 @@ class Line:
 class FittedLine:
     """A fitted model that is linear in numbers, with an effect of its own for every category.
 
-    Parameters
-    ----------
-    model : estimator
-        A linear regressor or classifier of scikit-learn, or a pipeline that ends in one.
+    It is a linear regressor or classifier of scikit-learn, or a pipeline that ends in one.
     """
 
     def __init__(self, model: Any) -> None:
@@ -159,29 +158,19 @@ class FittedLine:
     def read(
         self,
         history: pd.DataFrame,
-        columns: Sequence[tuple[str, int, tuple[Any, ...] | None]],
+        columns: Sequence[Column],
         inputs: Floats,
         label: Any = None,
     ) -> Line:
         """Return the line, from what the model says where one column of a past context after the other is changed.
 
-        Parameters
-        ----------
-        history : DataFrame
-            Past contexts, in the user's columns.
-        columns : sequence of (name, first coordinate, categories or None)
-            Where each of these stands among what searches see.
-        inputs : ndarray
-            Past contexts, as searches see them.
+        `columns` are those of the user's table, as :data:`Column`; `inputs` are past contexts as searches see them.
         """
         base = history.iloc[[0]].astype(object)
-        frames, places = [], []
-        for name, at, categories in columns:
-            values = probes(history[name]) if categories is None else list(categories)
-            frame = base.iloc[np.zeros(len(values), dtype=int)].reset_index(drop=True)
-            frame[name] = pd.Series(values, dtype=object)
-            frames.append(frame)
-            places.append((name, at, values, categories is None))
+        places = [
+            (name, at, probes(history[name]) if own is None else list(own), own is None) for name, at, own in columns
+        ]
+        frames = [changed(base, name, values) for name, _, values, _ in places]
         said = self.linear(typed_like(pd.concat(frames, ignore_index=True), history), label)
         coefficients, first = np.zeros((1, inputs.shape[1])), 0
         size = float(np.abs(said).max())
@@ -260,6 +249,13 @@ def probes(column: pd.Series) -> list[float]:
     return [float(past[0] + share * (past[-1] - past[0])) for share in PLACES]
 
 
+def changed(row: pd.DataFrame, name: str, values: Sequence[Any]) -> pd.DataFrame:
+    """Return a table of one row as often as there are values, which are those of the column `name`."""
+    frame = row.iloc[np.zeros(len(values), dtype=int)].reset_index(drop=True)
+    frame[name] = pd.Series(list(values), dtype=object)
+    return frame
+
+
 def typed_like(table: pd.DataFrame, like: pd.DataFrame) -> pd.DataFrame:
     """A table of any values with columns of the kinds that a history has; whole numbers may become any number."""
     made: dict[str, pd.Series] = {}
@@ -278,8 +274,6 @@ def typed_like(table: pd.DataFrame, like: pd.DataFrame) -> pd.DataFrame:
 MIXING = ("PCA", "TruncatedSVD")
 #: Halvings until two neighbouring numbers are left.
 HALVINGS = 2100
-#: A column of the user's table: its name, its first coordinate, and its categories if they are names.
-Column = tuple[str, int, tuple[Any, ...] | None]
 
 
 class PipedTrees(FittedTrees):
@@ -361,7 +355,7 @@ class _Taken:
         self.ends: dict[int, tuple[float, float]] = {}
         for j, (name, _, own) in enumerate(columns):
             values = probes(history[name]) if own is None else list(own)
-            found = self._made(self._changed(j, values))
+            found = self._varied(j, values)
             moved = np.flatnonzero((found != here).any(axis=0))
             taken = moved[self.source[moved] >= 0]
             if taken.size:
@@ -384,13 +378,12 @@ class _Taken:
             parameter="model",
         )
 
-    def _changed(self, j: int, values: Sequence[Any]) -> pd.DataFrame:
-        frame = self.base.iloc[np.zeros(len(values), dtype=int)].reset_index(drop=True)
-        frame[self.columns[j][0]] = pd.Series(list(values), dtype=object)
-        return frame
-
     def _made(self, table: pd.DataFrame) -> Floats:
         return self.piped.transformed(typed_like(table, self.history))
+
+    def _varied(self, j: int, values: Sequence[Any]) -> Floats:
+        """Return what the trees see where a column has these values."""
+        return self._made(changed(self.base, self.columns[j][0], values))
 
     def trees(self) -> list[RawTree]:
         """Return the trees with splits of the user's columns."""
@@ -432,12 +425,12 @@ class _Taken:
             return cuts
         j = int(self.source[c])
         first, last = self.ends[j]
-        made = self._made(self._changed(j, [first, last]))[:, c]
+        made = self._varied(j, [first, last])[:, c]
         slope = (made[1] - made[0]) / (last - first)
         guess = first + (cuts - made[0]) / slope
 
         def left_of(numbers: Floats) -> NDArray[np.bool_]:
-            return self._compared(self._made(self._changed(j, numbers.tolist()))[:, c]) <= cuts
+            return self._compared(self._varied(j, numbers.tolist())[:, c]) <= cuts
 
         hair = 1e-12 * (np.abs(guess) + abs(last - first)) + 2e-7 * np.abs(cuts) / slope
         low, high = guess - hair, guess + hair

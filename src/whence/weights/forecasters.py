@@ -93,14 +93,8 @@ class Forecaster(ABC):
 class TreeForecaster(Forecaster):
     """Tree ensembles: one with an output for every column of the outcomes, or one per column.
 
-    Parameters
-    ----------
-    read : sequence of FittedTrees
-        What was read of every model.
-    forecasts : sequence of (int, Forecast, label)
-        For each outcome: which model forecasts it, as what sum over its trees, and what the model calls it.
-    layout : Layout
-        Where the models' columns stand among those that are shown.
+    `forecasts` says of each outcome which model forecasts it, as what sum over its trees, and what the model calls it;
+    `layout` where the models' columns stand among those that are shown.
     """
 
     def __init__(
@@ -177,12 +171,7 @@ class TreeForecaster(Forecaster):
 class LinearForecaster(Forecaster):
     """Models whose forecast is a line: coefficients and intercepts, read from what they say.
 
-    Parameters
-    ----------
-    models : sequence of estimator
-        One with an output for every column of the outcomes, or one per column.
-    layout : Layout
-        Where the models' columns stand among those that are shown.
+    They are one with an output for every column of the outcomes, or one per column.
     """
 
     def __init__(self, models: Sequence[Any], layout: Layout, inputs: Floats) -> None:

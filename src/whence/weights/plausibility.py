@@ -78,14 +78,7 @@ class Nearby:
 class UsuallyNear:
     """The past contexts in the order of how usual they are: by the distance of their k-th neighbour among the others.
 
-    Parameters
-    ----------
-    points : ndarray
-        Past contexts in coordinates, one per row, more than k of them.
-    k : int
-        Number of neighbours.
-    circles : mapping from coordinate to float, optional
-        Coordinates that go round, with their period.
+    `points` are past contexts in coordinates, one per row, more than k of them.
 
     Examples
     --------
@@ -181,12 +174,7 @@ SAME_SCORE = 1e-9
 
 
 class Usual:
-    """The past contexts in the order of how usual they are.
-
-    Parameters
-    ----------
-    points : ndarray
-        Past contexts in coordinates, one per row.
+    """The past contexts, one per row of `points` in coordinates, in the order of how usual they are.
 
     Examples
     --------

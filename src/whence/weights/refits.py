@@ -32,15 +32,8 @@ class Refits:
     """Refits of fitted weights, made when they are first asked for and kept with the weights from then on.
 
     Refit number i is the same in every process: it follows from the random state of the weights, the kind and i alone.
-
-    Parameters
-    ----------
-    weights : Weights
-        Fitted.
-    X, Y : ndarray
-        What they were fitted on, as the estimator sees it; `X` may be a function that gives it when it is needed.
-    kind : {"seed", "bootstrap"}
-        What is drawn anew.
+    `X` and `Y` are what the weights were fitted on, as the estimator sees it; `X` may be a function that gives it when
+    it is needed.
 
     Examples
     --------
@@ -199,12 +192,7 @@ def refits_of(weights: Weights, X: Floats | Callable[[], Floats], Y: Floats, kin
 
 
 class Descent:
-    """Forests laid out for contexts that come one at a time.
-
-    Parameters
-    ----------
-    forests : sequence of LeafMembers
-        Fitted trees, and who stands in their leaves: as many samples in each forest.
+    """Forests, of as many samples each, laid out for contexts that come one at a time.
 
     Examples
     --------

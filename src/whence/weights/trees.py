@@ -47,18 +47,8 @@ class LeafMembers:
     Every tree keeps its samples sorted by leaf (`order`), so that the samples of a leaf are one slice, given for every
     node by `first` and `size`: a context touches only the samples it shares a leaf with.
 
-    The samples of a leaf share its weight alike, or in proportion to their `mass`.
-
-    Parameters
-    ----------
-    trees : list of Tree
-        The trees.
-    inputs : ndarray of shape (n, columns)
-        The training contexts.
-    counted : ndarray of bool of shape (trees, n), optional
-        Which samples count in which tree: those that it was not grown on, for an honest forest.
-    mass : ndarray of shape (n,), optional
-        What each sample counts for, where they do not count alike.
+    The samples of a leaf share its weight alike, or in proportion to their `mass`. `counted`, of shape (trees, n), says
+    which samples count in which tree: those that it was not grown on, for an honest forest.
     """
 
     #: What each sample counts for; None where all count alike.
