@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from whence.errors import InputError, InputTypeError
+from whence.errors import InputError, InputTypeError, argument_error
 from whence.util.aliases import Floats
 
 __all__ = ["CVaR", "Expectation", "Risk", "known_tail", "tail_flow"]
@@ -271,9 +271,7 @@ def known_tail(risk: Risk, owner: str) -> float | None:
     """
     kind = type(risk)
     if not isinstance(risk, Risk) or kind.of is not Risk.of or kind.values is not _OfCosts.values:
-        raise InputTypeError(
-            f"The 'risk' argument of {owner} must be Expectation or CVaR. Got {risk!r} instead.", parameter="risk"
-        )
+        raise argument_error(owner, "risk", "be Expectation or CVaR", repr(risk), InputTypeError)
     return risk.tail
 
 

@@ -19,8 +19,7 @@ from whence.errors import InputError, InputTypeError, WhenceError
 from whence.features import Date, Schema
 from whence.features.dates import as_day, parts_of
 from whence.policy import Policy
-from whence.problems.base import DecisionProblem
-from whence.problems.realised import tail_begins
+from whence.problems.base import DecisionProblem, tail_begins
 from whence.risk import Risk
 from whence.util.aliases import Floats
 

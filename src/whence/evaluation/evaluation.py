@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from whence.errors import InputError
 from whence.evaluation.baselines import AVERAGE, FORECAST, FORESIGHT
-from whence.problems.realised import losses
+from whence.problems.base import losses
 from whence.report.document import QualityEntry, SimpleRule
 from whence.report.numbers import plain, with_unit
 from whence.report.words import quality_in_words

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -55,14 +55,6 @@ NumberType = Literal["bool", "int", "float"]
 Unknown = Literal["error", "ignore"]
 #: Most categories that an error names.
 OFFERED = 12
-
-
-class Range(NamedTuple):
-    """Where one coordinate may move: an interval, and the values allowed in it where they are discrete."""
-
-    lower: float
-    upper: float
-    levels: Floats | None
 
 
 @dataclass(frozen=True)
@@ -196,8 +188,8 @@ class CategoryColumn(Column):
             return row[self.name]
         return self.categories[int(np.argmax([float(row[name]) for name in self.columns]))]
 
-    def allowed(self, start: Floats, change: Change, limit: Any) -> list[Range]:
-        """Where every coordinate may move: categories seen in training that restrictions leave, or the initial one."""
+    def allowed(self, start: Floats, change: Change, limit: Any) -> list[tuple[float, float, Floats]]:
+        """Ends and levels of every coordinate: categories seen in training that restrictions leave, or the start."""
         initial = start > 0
         allowed = initial if change == "fixed" else (self.seen & self._wanted(limit) & self._towards(start, change))
         allowed = allowed | initial
@@ -205,7 +197,7 @@ class CategoryColumn(Column):
         ranges = []
         for ok in allowed:
             levels = np.array([0.5] if ok and only else [0.0, 0.5] if ok else [0.0])
-            ranges.append(Range(float(levels[0]), float(levels[-1]), levels))
+            ranges.append((float(levels[0]), float(levels[-1]), levels))
         return ranges
 
     def _towards(self, start: Floats, change: Change) -> NDArray[np.bool_]:

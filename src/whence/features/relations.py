@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from whence.checks import listed
-from whence.errors import InputError, InputTypeError
+from whence.errors import InputError, InputTypeError, parameter_error
 from whence.features.columns import CategoryColumn, Column
 from whence.features.kinds import Binary, Feature
 from whence.features.number_column import NumberColumn, OrderedColumn
@@ -90,10 +90,7 @@ def derived_pairs(
     source = columns.get(feature.from_)
     if source is None or source.name == name:
         known = ", ".join(repr(other) for other in columns if other != name)
-        raise InputError(
-            f"The 'from_' parameter of {name!r} must be one of the features {known}. Got {feature.from_!r} instead.",
-            parameter="from_",
-        )
+        raise parameter_error(repr(name), "from_", f"be one of the features {known}", repr(feature.from_))
     few = isinstance(source, CategoryColumn) or isinstance(source.feature, Binary) or bool(source.choices)
     if not few:
         raise InputError(

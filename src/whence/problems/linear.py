@@ -150,7 +150,7 @@ class LinearProblem(BaseEstimator, DecisionProblem, Quantities):  # type: ignore
         return total
 
     def linear_costs(self, decision: Any) -> tuple[Floats, float]:
-        """Return costs are linear in the outcomes, as the cost map is."""
+        """Return coefficients and constant of the costs, which are linear in the outcomes, as the cost map is."""
         z = np.asarray(decision, dtype=np.float64)
         matrix, shift = read_cost_map(self.cost_map)
         if matrix is None:

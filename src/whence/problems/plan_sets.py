@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from whence.checks import Rule, refused
 from whence.errors import InputError, InputTypeError
 from whence.problems.base import DecisionProblem, Routes, Stock
 from whence.risk import Risk
@@ -245,14 +246,11 @@ def only(
     words: str = "",
 ) -> PlanSet:
     """Return the plans that `allowed` lists or allows; see :meth:`DecisionProblem.only`."""
-    if not isinstance(words, str):
-        raise InputTypeError(f"'words' must be a str. Got {words!r} instead.", parameter="words")
+    Rule("a str", lambda value: isinstance(value, str)).check("words", words, kind=InputTypeError)
     if callable(allowed):
         return AllowedPlans(problem, allowed, solve, words)
     if isinstance(allowed, str | bytes | Mapping) or not isinstance(allowed, Sequence | np.ndarray):
-        raise InputTypeError(
-            f"'allowed' must be a list of plans, or a function of a plan. Got {allowed!r} instead.", parameter="allowed"
-        )
+        raise refused("allowed", "a list of plans, or a function of a plan", allowed, InputTypeError)
     return ListedPlans(problem, allowed, words)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
+from whence.checks import refused
 from whence.errors import InputError, InputTypeError
 from whence.problems.base import Routes, Stock
 from whence.problems.plan_sets import PlanSet
@@ -68,9 +69,7 @@ class Quantities:
 def limited(plans: Any, part: int | str, low: float, high: float) -> QuantitySet:
     """Return the plans of a problem, or of a set, with one more limit."""
     if isinstance(part, bool) or not isinstance(part, int | np.integer | str):
-        raise InputTypeError(
-            f"'part' must be the name or the number of a part. Got {part!r} instead.", parameter="part"
-        )
+        raise refused("part", "the name or the number of a part", part, InputTypeError)
     part = part if isinstance(part, str) else int(part)
     problem, before, rows = plans, (), ()
     if isinstance(plans, QuantitySet):
@@ -115,11 +114,10 @@ class QuantitySet(PlanSet, Quantities):
 
     def with_rows(self, A_ub: Any, b_ub: Any) -> QuantitySet:
         """Return those that keep further rows ``A_ub @ z <= b_ub`` too; of linear problems only."""
-        from whence.problems.linear import LinearProblem
-
-        if not isinstance(self.problem, LinearProblem):
+        check = getattr(self.problem, "check_rows", None)
+        if check is None:
             raise InputTypeError(f"'with_rows' needs a LinearProblem. Got {type(self.problem).__name__} instead.")
-        self.problem.check_rows(A_ub, b_ub)
+        check(A_ub, b_ub)
         return QuantitySet(self.problem, self.limits, (*self.rows, (A_ub, b_ub)), self._outcomes)
 
     @property

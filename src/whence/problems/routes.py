@@ -368,7 +368,7 @@ class NodeNames:
 
 
 def _key(node: Any) -> Any:
-    """Return a node's value with lists for tuples, apart from True, which is not the node 1."""
+    """Return a node with tuples for lists, and True apart from 1, which is another node."""
     if isinstance(node, list | tuple):
         return tuple(_key(part) for part in node)
     return (bool, node) if isinstance(node, bool) else node

@@ -15,7 +15,7 @@ from sklearn.model_selection import KFold
 
 from whence.errors import WhenceError
 from whence.features import Schema
-from whence.problems.realised import losses, tail_begins
+from whence.problems.base import losses, tail_begins
 from whence.questions.rule_tree import PlanCosts, axes_of, grow, holds_in
 from whence.risk import Expectation
 from whence.util.aliases import Floats

@@ -44,7 +44,7 @@ class InputMap:
 
     @classmethod
     def identity(cls, coordinates: int) -> InputMap:
-        """Return the estimator sees the coordinates themselves."""
+        """Return the map of an estimator that sees the coordinates themselves."""
         return cls(np.arange(coordinates), np.ones(coordinates), np.zeros(coordinates))
 
     def row(self, point: Floats) -> Floats:

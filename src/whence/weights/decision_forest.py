@@ -210,10 +210,7 @@ class DecisionForest(TreeWeights):
         problem, risk = self.policys or (None, None)
         problem = problem if self.problem is None else self.problem
         if not (hasattr(problem, "solve") and hasattr(problem, "costs")):
-            raise InputTypeError(
-                f"The 'problem' parameter of DecisionForest must be a DecisionProblem. Got {problem!r} instead.",
-                parameter="problem",
-            )
+            raise parameter_error("DecisionForest", "problem", "be a DecisionProblem", repr(problem), InputTypeError)
         return problem, self.risk or risk or Expectation()
 
     def _check_parameters(self, rows: int, columns: int) -> None:

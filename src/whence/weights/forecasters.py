@@ -16,7 +16,7 @@ from sklearn.ensemble._forest import BaseForest
 from sklearn.model_selection import KFold
 from sklearn.utils import get_tags
 
-from whence.errors import InputError, InputTypeError, InternalError
+from whence.errors import InputError, InputTypeError, InternalError, parameter_error
 from whence.models import FittedTrees, read
 from whence.models.base import Forecast
 from whence.models.tree_arrays import ArrayTree, Layout, Place, check_names
@@ -403,10 +403,7 @@ def _takes_several(model: Any) -> bool:
 def cross_fitted(training: Training, X: Floats, Y: Floats, cv: int) -> Floats:
     """Return the forecast of each row by models that are fitted to the other folds."""
     if cv > len(X):
-        raise InputError(
-            f"The 'cv' parameter of ForecastWeights must be at most the number of rows, {len(X)}. Got {cv} instead.",
-            parameter="cv",
-        )
+        raise parameter_error("ForecastWeights", "cv", f"be at most the number of rows, {len(X)}", cv)
     found = np.empty_like(Y)
     for learned, left_out in KFold(cv, shuffle=True, random_state=0).split(X):
         models = training.fitted(X[learned], Y[learned])

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from whence import _core
+from whence.checks import one_of
 from whence.errors import InputError
 from whence.util.aliases import Floats
 from whence.weights.base import Weights
@@ -45,8 +46,7 @@ class Refits:
     """
 
     def __init__(self, weights: Weights, X: Floats | Callable[[], Floats], Y: Floats, kind: RefitKind) -> None:
-        if kind not in KINDS:
-            raise InputError(f"'refits' must be 'seed' or 'bootstrap'. Got {kind!r} instead.", parameter="refits")
+        one_of(*KINDS).check("refits", kind)
         if weights.capabilities.forecasts:
             raise InputError("Forecasts with residuals are not held against refits.", parameter="refits")
         if not weights.capabilities.can_refit:
