@@ -206,6 +206,9 @@ def test_a_budget_is_moved_where_that_is_nearer(risk: Risk) -> None:
     more = policy.prices(context, [6.0, 6.0], kind="absolute", time_limit=20)
     assert dict(zip(more.changes["parameter"], more.changes["to"], strict=True))["budget"] == 12.0
     assert policy.prices(context, [6.0, 6.0], fixed=["budget"]).status == "none"
+    bound = policy.prices(context, [6.0, 6.0], bounds={"budget": (9.0, 11.0)})
+    assert "it breaks the budget, 10, which may not be 12" in bound.text
+    assert policy.prices(context, [6.0, 6.0], bounds={"budget": (9.0, 12.0)}, time_limit=20).distance == more.distance
     tight = wh.Policy(wh.Newsvendor([1, 1], [90, 90], budget=10.0), wh.KNNWeights(k=5), risk=risk).fit(policy.X_, Y)
     less = tight.prices(context, [4.5, 4.5], time_limit=20)
     assert less.status == "optimal"

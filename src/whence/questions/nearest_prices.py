@@ -241,15 +241,17 @@ class _Search:
         prices, further = matrix[:, :size], matrix[:, size:]
         constant = prices @ asked.priced.values
         prices = prices @ sparse.diags_array(asked.scale)
-        largest = np.maximum(abs(prices).max(axis=1).toarray().ravel() if prices.shape[1] else 0.0, 1e-300)
-        scale = sparse.diags_array(1.0 / np.where(largest > 1e-200, largest, 1.0))
+        # Rows and further columns of about 1, in whatever units prices and quantities are.
+        scale = sparse.diags_array(_inverse(abs(prices).max(axis=1)) if size else np.ones(matrix.shape[0]))
+        further = scale @ further
+        column = _inverse(abs(further).max(axis=0)) if further.shape[1] else np.zeros(0)
         box = _Box(asked.low, asked.high)
         found = self._program(
             box,
-            scale @ sparse.hstack([prices, -prices, further], format="csr"),
+            sparse.hstack([scale @ prices, -scale @ prices, further @ sparse.diags_array(column)], format="csr"),
             scale @ (conditions.row_lower - constant),
             scale @ (conditions.row_upper - constant),
-            (conditions.lower, conditions.upper),
+            (conditions.lower / column, conditions.upper / column),
         )
         if found is None:
             return math.inf
@@ -365,10 +367,12 @@ class _Search:
                 if distance >= self.distance - NEAR:
                     return
             anchor = box.near(x)
-            if not any(np.array_equal(anchor, known) for known in box.anchors):
+            if not any(np.array_equal(anchor, one) for one in box.anchors):
                 box.anchors.append(anchor)
             fresh = self._rows(box)
-            if fresh.gap(x) <= 0.75 * asked.tau or (slow >= PATIENCE and asked.rival is not None):
+            # A program may let a price rise and fall at once: rows that it keeps, and `x` does not, come again.
+            known = len(fresh.own) + len(fresh.over) == len(rows.own) + len(rows.over)
+            if fresh.gap(x) <= 0.75 * asked.tau or known or (slow >= PATIENCE and asked.rival is not None):
                 yield from ((distance, part) for part in self._split(box, x))
                 return
             rows = fresh
@@ -567,6 +571,12 @@ class _Search:
                 self.best, self.distance = x, distance
                 return
             self._learn(x, rival)
+
+
+def _inverse(largest: Any) -> Floats:
+    """One over the largest entries of rows or columns; 1 where all of them are 0."""
+    found = largest.toarray().ravel()
+    return np.asarray(1.0 / np.where(found > 1e-200, found, 1.0))
 
 
 def _same(first: Terms, second: Terms) -> bool:

@@ -14,7 +14,7 @@ from whence.util.aliases import Floats
 from whence.util.json import finite
 from whence.util.text import nearest
 
-__all__ = ["counted", "held", "named", "ranges"]
+__all__ = ["beyond", "counted", "held", "named", "ranges"]
 
 
 def named(one: Parameter | Limit, names: Collection[str]) -> bool:
@@ -67,6 +67,15 @@ def ranges(priced: Priced, bounds: Any, stays: Collection[str]) -> tuple[Floats,
         low[j] = (min(first, one.value) - one.value) / one.scale
         high[j] = (max(last, one.value) - one.value) / one.scale
     return low, high
+
+
+def beyond(limit: Limit, bounds: Any) -> bool:
+    """Whether a limit would have to be moved to where `bounds`, which were checked, do not let it lie."""
+    given = (bounds or {}).get(limit.name, (bounds or {}).get(limit.group))
+    if given is None:
+        return False
+    low, high = _pair(limit.name, given)
+    return not low <= limit.to <= high
 
 
 def _pair(name: str, given: Any) -> tuple[float, float]:

@@ -22,7 +22,7 @@ from whence.problems.base import cost_unit_of
 from whence.problems.plan_sets import PlanSet
 from whence.problems.pricing import Limit, Moved, Parameter, Priced
 from whence.questions.nearest_prices import FoundPrices, PricesQuestion, best_gap, nearest_prices, quick_gap
-from whence.questions.price_arguments import counted, held, named, ranges
+from whence.questions.price_arguments import beyond, counted, held, named, ranges
 from whence.questions.result import CHANGED, Result, intact_of
 from whence.report.document import Amount, Number, Scalar, scalar
 from whence.report.html import Bar, bars
@@ -407,9 +407,10 @@ class _Asking:
         if relative:
             limits = [one for one in limits if one.needed]
         stays = held(asked["fixed"], priced, limits)
-        barred = tuple(one for one in limits if one.needed and named(one, stays))
-        limits = [one for one in limits if not named(one, stays)]
         low, high = ranges(priced, asked["bounds"], stays)
+        kept = [one for one in limits if named(one, stays) or beyond(one, asked["bounds"])]
+        barred = tuple(one for one in kept if one.needed)
+        limits = [one for one in limits if one not in kept]
         given = counted(asked["weights"], priced)
         costs = priced.costs(plan, priced.values)
         question = PricesQuestion(
@@ -432,7 +433,12 @@ class _Asking:
         question = self.question
         nothing = np.zeros(question.low.size)
         if self.barred:
-            said = listed([f"it breaks {one.words}, {plain(one.value, 4)}, which is fixed" for one in self.barred])
+            stays = [
+                f"may not be {plain(one.to, 4)}" if beyond(one, self.asked["bounds"]) else "is fixed"
+                for one in self.barred
+            ]
+            broken = zip(self.barred, stays, strict=True)
+            said = listed([f"it breaks {one.words}, {plain(one.value, 4)}, which {why}" for one, why in broken])
             return self._told(FoundPrices("none", None, Moved(), math.inf, math.inf), f"{said}.", began, tables)
         if not any(one.needed for one in question.limits) and quick_gap(question, nothing, Moved())[0] <= question.tau:
             return self._told(FoundPrices("already", nothing, Moved(), 0.0, 0.0), "", began, tables)
