@@ -102,7 +102,8 @@ def test_a_decision_ends_when_its_client_leaves() -> None:
             assert client.post("/api/v1/scenes/moody/decide", json={"context": own}).status_code == 200
         # Sooner than its own limit, after which it would be stopped anyway.
         until(lambda: live.app.state.pool.idle, live.app.state.settings.decision_limit - 5.0)
-        until(lambda: len(live.deciders) == 2, 120.0)
+        # It is free first, and then replaced: both processes are there again, one of them new.
+        until(lambda: len(live.deciders) == 2 and live.deciders != before, 120.0)
         assert len(set(before) & set(live.deciders)) == 1
 
 
@@ -226,8 +227,10 @@ def test_files_of_tokens_are_checked(text: str, tmp_path: Path) -> None:
 # ---- the end --------------------------------------------------------------------------------------------
 
 
-def test_sigterm_drains() -> None:
+def test_sigterm_drains(monkeypatch: pytest.MonkeyPatch) -> None:
     """At SIGTERM no more questions are taken, and what is running is answered before the server ends."""
+    # On a busy machine the second turn of a search, which has a low priority, may take longer than the default.
+    monkeypatch.setenv("WHENCE_DRAIN", "50")
     server = Server("--workers", "1").wait_for_workers()
     with httpx.Client(base_url=server.url, timeout=60.0) as client:
         own = client.get("/api/v1/scenes/city").json()

@@ -206,7 +206,9 @@ class Pool:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         for job in self._jobs.values():
-            if not job.finished:
+            if not job.finished and job.so_far is not None:
+                job.tell(state="cancelled", answer=job.so_far)
+            elif not job.finished:
                 job.tell(state="failed", error="The server was stopped.")
 
     # ---- what the server asks ------------------------------------------------------------------------
