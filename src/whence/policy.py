@@ -464,8 +464,8 @@ class Policy(Decider):
         plans : list of plans, 2-D array or DataFrame
             What was planned in each of them, such as by people.
         fixed, bounds, common
-            As in :meth:`prices`. Plans tell no more than the ratios of prices: unless one is fixed, the mean factor to
-            today's prices is 1.
+            As in :meth:`prices`. Plans tell no more than the ratios of prices: unless one is fixed, these are prices at
+            which the plans cost in all what they cost today.
         time_limit : float, optional
             Seconds after which to stop with the best found so far.
 

@@ -41,12 +41,27 @@ def test_planted_prices_are_found_again(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", seeds(2, 20))
 def test_without_a_fixed_price_ratios_are_found(seed: int) -> None:
-    """The ratio of backorder to holding costs is found, with a mean factor of 1."""
+    """The ratio of backorder to holding costs is found, where the plans cost in all what they cost today."""
     policy, X, plans, factor = planted(seed)
     frame = policy.implied(X[:60], plans[:60]).frame.set_index("parameter")
     holding, backorder = frame["factor"].iloc[0], frame["factor"].iloc[-1]
     assert backorder / holding == pytest.approx(factor, rel=0.1)
-    assert holding + backorder == pytest.approx(2.0)
+    now, then = (
+        sum(policy.weights_at(x) @ there.costs(z, policy.Y_) for x, z in zip(X[:60], plans[:60], strict=True))
+        for there in (
+            policy.problem,
+            wh.Newsvendor(holding * policy.problem.holding, backorder * policy.problem.backorder),
+        )
+    )
+    assert then == pytest.approx(now)
+
+
+@pytest.mark.parametrize("risk", [None, wh.CVaR(0.5)], ids=["mean", "cvar"])
+def test_plans_that_no_prices_explain_are_no_further_from_the_best_ones(risk: Any) -> None:
+    """A tenth more of everything: prices at which all costs are small would leave little above a best plan of none."""
+    policy, X, _, _ = planted(1, 2, risk)
+    found = policy.implied(X[:8], 1.1 * policy.predict(X[:8]))
+    assert 0.0 < found.regret_implied <= found.regret_today
 
 
 @pytest.mark.parametrize("seed", seeds(1, 10))
@@ -57,6 +72,16 @@ def test_planted_prices_under_cvar(seed: int) -> None:
     assert found.frame["factor"].iloc[-1] == pytest.approx(factor, rel=0.2)
     assert found.regret_implied <= 0.01
     assert not found.proved
+
+
+@pytest.mark.parametrize("risk", [None, wh.CVaR(0.5)], ids=["mean", "cvar"])
+def test_planners_who_differ_leave_prices_uncertain(risk: Any) -> None:
+    """Where some plan by one price and some by another, histories that are drawn from them imply different ones."""
+    policy, X, plans, _ = planted(2, 1, risk)
+    mixed = [*plans[:6], *policy.predict(X[6:12])]
+    low, implied, high = policy.implied(X[:12], mixed, fixed=["holding"]).frame[["low", "implied", "high"]].iloc[-1]
+    assert low <= implied <= high
+    assert high > 1.1 * low
 
 
 def test_tolls_that_planners_seem_to_see() -> None:

@@ -168,6 +168,32 @@ def test_rules_of_other_predictors(weights: Any) -> None:
         assert math.isfinite(rule.worst.at_least)
 
 
+@pytest.mark.parametrize("weights", [wh.KNNWeights(k=8), wh.ForecastWeights("linear")], ids=str)
+def test_rules_end_when_the_time_is_up(weights: Any) -> None:
+    """With no time at all, few plans are looked at in few contexts, and no rows are left out."""
+    seen = []
+
+    class Counted(wh.Newsvendor):
+        def costs(self, decision: Any, Y: Any) -> Any:
+            seen.append(decision)
+            return super().costs(decision, Y)
+
+    X = np.random.default_rng(0).random((60, 2))
+    policy = wh.Policy(Counted(1, 3), weights).fit(X, 10 + 20 * X[:, :1])
+    rules = policy.rules(time_limit=1e-9)
+    assert len(rules) == 1
+    assert rules.overall is None
+    assert len(seen) < 40
+    assert math.isinf(rules[0].worst.at_most)
+
+
+def test_a_leaf_is_planned_for_what_forecasts_say_of_all_its_contexts() -> None:
+    """One plan for all contexts covers forecasts from 10 to 30, not only that of one context."""
+    X = np.linspace(0.0, 1.0, 80)[:, None]
+    policy = wh.Policy(wh.Newsvendor(1, 1), wh.ForecastWeights("linear")).fit(X, 10 + 20 * X)
+    assert policy.rules(up_to=1, time_limit=20)[0].plan == pytest.approx([20.0], abs=1.0)
+
+
 def test_thresholds_are_round() -> None:
     """A threshold lies where the rows are parted, and reads well."""
     for low, high in [(1.23, 4.56), (0.1234, 0.1235), (-3.0, -2.0), (99.5, 100.5), (5.0, math.nextafter(5.0, 6.0))]:

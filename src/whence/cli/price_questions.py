@@ -104,7 +104,8 @@ def implied(
     """Implied: which prices planners seem to have in mind; those at which their past plans were least above the best.
 
     PLANS.csv has a column for every feature, or a column 'context'; and a column 'instead', or one for every part of
-    the plan. Plans tell no more than ratios of prices: fix one of them with '--fix', or the mean factor is 1.
+    the plan. Plans tell no more than ratios of prices: fix one of them with '--fix', or prices are such that the plans
+    cost in all what they cost today.
 
     [bold]Examples[/bold]
 

@@ -20,7 +20,7 @@ from whence.checks import FLAG, POSITIVE, refused
 from whence.errors import InputError, SolverError, WhenceError
 from whence.explain.build_question import in_order
 from whence.problems.base import cost_unit_of
-from whence.problems.pricing import Priced, Terms
+from whence.problems.pricing import Priced
 from whence.questions.price_arguments import held, ranges
 from whence.questions.prices import reader
 from whence.questions.result import CHANGED, Result, intact_of
@@ -33,7 +33,7 @@ from whence.util import linear_program as highs
 from whence.util.aliases import Floats
 from whence.util.frames import TableKind, as_pandas, in_kind, kind_of
 from whence.util.json import to_plain
-from whence.util.linear_program import LinearProgram
+from whence.util.linear_program import LinearProgram, OutOfTime
 from whence.util.text import listed
 
 if TYPE_CHECKING:
@@ -71,7 +71,8 @@ class ImpliedPrice:
 class Implied(Result):
     """The prices that explain past plans best: at which their costs above the best plans are least in all.
 
-    Only the ratios of prices show in plans. Unless a price is fixed, the mean factor to today's prices is 1.
+    Only the ratios of prices show in plans. Unless a price is fixed, they are told such that the plans cost in all what
+    they cost today.
 
     Attributes
     ----------
@@ -396,48 +397,72 @@ class _Search:
     cases: Sequence[tuple[Priced, Any]]
     low: Floats
     high: Floats
-    #: Whether the mean factor is kept at 1, since plans tell no more than ratios.
+    #: Whether the plans are to cost in all what they cost today, since they tell no more than ratios.
     level: bool
     deadline: float
     proved: bool = False
     #: By case, slopes and constants of cuts: regret >= slope @ x + constant.
     cuts: list[list[tuple[Floats, float]]] = field(default_factory=list)
+    #: By case, what the plan costs more where a price changes by 1.
+    own: Floats = field(default_factory=lambda: np.empty((0, 0)))
+    #: What was found out, by changes; the best plans at the last ones; and the changes that explain the plans best.
+    known: dict[bytes, tuple[Floats, Floats]] = field(default_factory=dict)
+    rivals: list[Any] = field(default_factory=list)
+    x: Floats = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.x = np.zeros(self.low.size)
 
     def run(self) -> Floats:
-        """The changes of prices at which the total regret is least, those nearest to today's among them."""
+        """The changes that explain the plans best, those nearest to today among them, or the best so far."""
         self.cuts = [[] for _ in self.cases]
-        if self.policy.risk_.tail is not None or not self.cases[0][0].straight:
-            return self._by_steps()
-        x = np.zeros(self.low.size)
-        counts = np.ones(len(self.cases))
-        for _ in range(ROUNDS):
-            regret, best = self.regrets(x, learn=True)
-            found = self._least(counts)
-            x_next, bound = found
-            if regret.sum() - bound <= OPEN * max(1e-300, abs(float(best.sum()))):
-                self.proved = True
-                return x
-            x = x_next
-            if time.perf_counter() > self.deadline:
-                break
-        return x
+        try:
+            if self.policy.risk_.tail is None and self.cases[0][0].straight:
+                self._by_cuts()
+            else:
+                self._by_steps()
+        except OutOfTime:
+            pass
+        return self.x
 
-    def regrets(self, x: Floats, learn: bool = False) -> tuple[Floats, Floats]:
+    def _by_cuts(self) -> None:
+        x, counts = self.x, np.ones(len(self.cases))
+        self.own = np.array([self._line(priced, plan)[0] for priced, plan in self.cases])
+        least = math.inf
+        for _ in range(ROUNDS):
+            regret, best = self.regrets(x)
+            if regret.sum() < least:
+                self.x, least = x, float(regret.sum())
+            for (priced, plan), rival, cuts in zip(self.cases, self.rivals, self.cuts, strict=True):
+                mine, other = (self._line(priced, z) for z in (plan, rival))
+                cuts.append((mine[0] - other[0], mine[1] - other[1]))
+            following, bound = self._least(counts)
+            if regret.sum() - bound <= OPEN * max(1e-300, abs(float(best.sum()))):
+                self.x, self.proved = x, True
+                return
+            x = following
+
+    def regrets(self, x: Floats) -> tuple[Floats, Floats]:
         """By how much every plan costs more than the best one, and what that costs, at changes `x`."""
+        if (key := x.tobytes()) in self.known:
+            return self.known[key]
         risk = self.policy.risk_
         over, best = np.empty(len(self.cases)), np.empty(len(self.cases))
+        self.rivals = []
         for k, (priced, plan) in enumerate(self.cases):
-            scale = np.array([one.scale for one in priced.parameters])
-            values = priced.values + scale * x
-            rival = priced.solve(values, risk)
-            own, best[k] = (risk.of(priced.costs(z, values), priced.weights) for z in (plan, rival))
+            # What the plans cost today is told in any case.
+            if self.known and time.perf_counter() > self.deadline:
+                raise OutOfTime("The time limit passed before prices were found that explain the plans best.")
+            values = priced.values + np.array([one.scale for one in priced.parameters]) * x
+            self.rivals.append(priced.solve(values, risk))
+            own, best[k] = (risk.of(priced.costs(z, values), priced.weights) for z in (plan, self.rivals[-1]))
             over[k] = own - best[k]
-            if learn:
-                mine, other = (self._line(priced, priced.lines(z), scale) for z in (plan, rival))
-                self.cuts[k].append((mine[0] - other[0], mine[1] - other[1]))
+        self.known[key] = over, best
         return over, best
 
-    def _line(self, priced: Priced, terms: Terms, scale: Floats) -> tuple[Floats, float]:
+    def _line(self, priced: Priced, plan: Any) -> tuple[Floats, float]:
+        """What a plan costs in the mean: by changes, and today."""
+        terms, scale = priced.lines(plan), np.array([one.scale for one in priced.parameters])
         slope = terms.shift if terms.slopes is None else terms.shift + priced.weights @ terms.slopes
         return slope * scale, float(priced.weights @ terms.base) + float(slope @ priced.values)
 
@@ -449,13 +474,14 @@ class _Search:
         case = np.array([k for k, cuts in enumerate(self.cuts) for _ in cuts])
         money = max(float(np.abs(slopes).max(initial=0.0)), 1e-300)
         slopes, constants = slopes / money, constants / money
-        own = sparse.csr_array((np.ones(case.size), (np.arange(case.size), case)), shape=(case.size, cases))
+        each = sparse.csr_array((np.ones(case.size), (np.arange(case.size), case)), shape=(case.size, cases))
         prices = sparse.csr_array(slopes)
-        rows = [sparse.hstack([-prices, prices, own])]
+        rows = [sparse.hstack([-prices, prices, each])]
         row_lower, row_upper = constants, np.full(case.size, np.inf)
         if self.level:
-            ones = np.ones(size) * (self.high > self.low)
-            rows.append(sparse.csr_array(np.concatenate([ones, -ones, np.zeros(cases)])[None, :]))
+            level = counts @ self.own * (self.high > self.low)
+            level /= max(float(np.abs(level).max(initial=0.0)), 1e-300)
+            rows.append(sparse.csr_array(np.concatenate([level, -level, np.zeros(cases)])[None, :]))
             row_lower, row_upper = np.append(row_lower, 0.0), np.append(row_upper, 0.0)
         cost = np.concatenate([np.zeros(2 * size), counts])
         total = sparse.csr_array(cost[None, :])
@@ -484,35 +510,55 @@ class _Search:
         return np.clip(found[:size] - found[size : 2 * size], self.low, self.high), least * money
 
     def drawn(self, x: Floats) -> Floats:
-        """The changes for histories that are drawn from the rows with replacement, by the cuts that are known."""
-        if not any(self.cuts) or len(self.cases) < 2:
+        """The changes for histories that are drawn from the rows with replacement, by what is known."""
+        cases = len(self.cases)
+        if cases < 2:
             return x[None, :]
         rng = np.random.default_rng(0)
-        cases = len(self.cases)
         found = []
         for _ in range(DRAWN):
             counts = np.bincount(rng.integers(0, cases, cases), minlength=cases).astype(np.float64)
-            found.append(self._least(counts)[0])
+            found.append(self._least(counts)[0] if any(self.cuts) else self._likeliest(counts))
             if time.perf_counter() > self.deadline:
                 break
         return np.array(found)
 
-    def _by_steps(self) -> Floats:
-        """Changes that no step along one price, or between two of them, makes better: costs bend in the prices."""
-        x = np.zeros(self.low.size)
-        free = np.flatnonzero(self.high > self.low)
-        directions = [np.eye(x.size)[j] for j in free]
-        if self.level:
-            directions = [np.eye(x.size)[i] - np.eye(x.size)[j] for i in free for j in free if i < j]
-        best, step = float(self.regrets(x)[0].sum()), FIRST_STEP
-        while step > LAST_STEP and directions and time.perf_counter() < self.deadline:
-            tried = [np.clip(x + sign * step * d, self.low, self.high) for d in directions for sign in (1.0, -1.0)]
-            if self.level:
-                tried = [one for one in tried if abs(one[free].sum()) < 1e-9]
-            regrets = [float(self.regrets(one)[0].sum()) for one in tried]
-            at = int(np.argmin(regrets)) if regrets else -1
-            if at >= 0 and regrets[at] < best * (1.0 - 1e-9) - 1e-15:
-                x, best = tried[at], regrets[at]
+    def _likeliest(self, counts: Floats) -> Floats:
+        """Of all changes that were tried, those that explain the plans best that often."""
+
+        def above(x: Floats) -> float:
+            over, best = (float(counts @ part) for part in self.known[x.tobytes()])
+            return over / max(abs(best), 1e-300) if self.level else over
+
+        tried = min((np.frombuffer(key) for key in self.known), key=above)
+        return self._levelled(tried) if self.level else tried
+
+    def _by_steps(self) -> None:
+        """Go on until no step along one price makes it better: costs bend in the prices."""
+        size = self.low.size
+        steps = [sign * np.eye(size)[j] for j in np.flatnonzero(self.high > self.low) for sign in (1.0, -1.0)]
+        best, step = self._above(self.x), FIRST_STEP
+        while step > LAST_STEP and steps:
+            tried = [np.clip(self.x + step * one, self.low, self.high) for one in steps]
+            found = [self._above(one) for one in tried]
+            at = int(np.argmin(found))
+            if found[at] < best * (1.0 - 1e-9) - 1e-15:
+                self.x, best = tried[at], found[at]
             else:
                 step *= 0.5
-        return x
+        if self.level:
+            level = self._levelled(self.x)
+            self.x = level if self._above(level) <= best + OPEN else self.x
+
+    def _above(self, x: Floats) -> float:
+        """By how much the plans cost more than the best ones in all; as a share where only ratios count."""
+        over, best = self.regrets(x)
+        return float(over.sum() / max(abs(best.sum()), 1e-300) if self.level else over.sum())
+
+    def _levelled(self, x: Floats) -> Floats:
+        """The same ratios of prices, where the plans cost in all what they cost today."""
+        now, then = (float(np.sum(self.known[at.tobytes()])) for at in (np.zeros(x.size), x))
+        parameters = self.cases[0][0].parameters
+        values, scale = np.array([one.value for one in parameters]), np.array([one.scale for one in parameters])
+        level = (now / max(then, 1e-300) * (values + scale * x) - values) / scale
+        return np.asarray(np.clip(level, self.low, self.high))

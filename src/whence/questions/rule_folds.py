@@ -61,16 +61,17 @@ class Crossed:
             for train, test in folds.split(np.arange(n)):
                 if time.perf_counter() > deadline or not goes_on():
                     break
-                test = np.sort(rng.permutation(test)[: max(1, UNSEEN // FOLDS)])
                 try:
                     fold = _Fold(policy, train, up_to, min_share, deadline)
-                    found = [fold.paid(int(i)) for i in test]
+                    for i in rng.permutation(test)[: max(1, UNSEEN // FOLDS)].tolist():
+                        if time.perf_counter() > deadline or not goes_on():
+                            break
+                        found = fold.paid(i)
+                        rows.append(i)
+                        for name, cost in found.items():
+                            paid[name].append(cost)
                 except WhenceError:
                     continue
-                rows += test.tolist()
-                for one in found:
-                    for name, cost in one.items():
-                        paid[name].append(cost)
         return cls(policy, np.array(rows, dtype=np.intp), {name: np.array(costs) for name, costs in paid.items()})
 
     def extra(self, name: str, inside: Any = None) -> Extra | None:

@@ -25,6 +25,8 @@ Rows = NDArray[np.intp]
 WORTH = 1e-9
 #: Past contexts, and different plans of the policy there, that a tree is grown on, at most.
 CONTEXTS, PLANS = 1_000, 60
+#: Outcomes that a plan is made for where every context has its own forecast.
+SCENARIOS = 2_000
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,7 @@ class PlanCosts:
     """What plans cost in past contexts under the policy's own weights, and what its own decisions cost there."""
 
     def __init__(self, policy: Policy, most: int, deadline: float) -> None:
+        began = time.perf_counter()
         self.policy = policy
         n = len(policy.X_)
         wanted = np.unique(np.linspace(0, n - 1, min(most, n)).astype(int))
@@ -96,12 +99,16 @@ class PlanCosts:
         best: list[float] = []
         plans: list[Any] = []
         kept: list[int] = []
+        self.inputs: list[Floats] = []
         for i in wanted[order].tolist():
-            made = policy.decision_in(policy.schema_.row(policy.X_.iloc[i]))
+            row = policy.schema_.row(policy.X_.iloc[i])
+            made = policy.decision_in(row)
+            self.inputs.append(policy.inputs_of(row, policy.unknown))
             kept.append(i)
             best.append(made.cost)
             plans.append(made.plan)
-            if time.perf_counter() > deadline and len(kept) >= 2:
+            # The other half of the time is for what plans cost.
+            if time.perf_counter() - began > 0.5 * (deadline - began) and len(kept) >= 2:
                 break
         self.rows = np.array(kept, dtype=np.intp)
         self.least: Floats = np.array(best)
@@ -112,9 +119,11 @@ class PlanCosts:
         self.matrix: Floats = np.empty((self.rows.size, 0))
         known: dict[bytes, Any] = {self._key(plan): plan for plan in plans}
         every = list(known.values())
-        for i in np.unique(np.linspace(0, len(every) - 1, min(PLANS, len(every))).astype(int)):
-            self.add(every[int(i)])
         self.add(self.own(np.arange(self.rows.size)))
+        for i in np.random.default_rng(0).permutation(len(every))[:PLANS]:
+            if time.perf_counter() > deadline:
+                break
+            self.add(every[int(i)])
 
     def _key(self, plan: Any) -> bytes:
         try:
@@ -137,8 +146,8 @@ class PlanCosts:
         if policy.weights_.capabilities.forecasts:
             found = []
             for i in range(self.rows.size):
-                outcomes = policy.outcomes_in(policy.schema_.row(self.contexts.iloc[i]))
-                found.append(risk.of(policy.problem.costs(plan, outcomes), self.weights[[i]].toarray().ravel()))
+                costs = policy.problem.costs(plan, policy.weights_.outcomes(self.inputs[i], policy.Y_))
+                found.append(risk.of(costs, np.full(costs.size, 1.0 / costs.size)))
             return np.array(found)
         costs = np.asarray(policy.problem.costs(plan, policy.Y_), dtype=np.float64)
         if risk.tail is None:
@@ -147,12 +156,16 @@ class PlanCosts:
         return np.array(risk.of_each(costs, self.weights.toarray()))
 
     def own(self, rows: Rows) -> Any:
-        """The plan that is best for the mean weights of some contexts."""
+        """The plan that is best for the mean weights of some contexts, or for some of what forecasts say of each."""
         policy = self.policy
-        weights = np.asarray(self.weights[rows].mean(axis=0)).ravel()
-        outcomes = policy.Y_
+        outcomes, weights = policy.Y_, np.asarray(self.weights[rows].mean(axis=0)).ravel()
         if policy.weights_.capabilities.forecasts:
-            outcomes = policy.outcomes_in(policy.schema_.row(self.contexts.iloc[int(rows[0])]))
+            rng, size = np.random.default_rng(0), min(len(outcomes), max(1, SCENARIOS // rows.size))
+            drawn = [
+                policy.weights_.outcomes(self.inputs[i], policy.Y_)[rng.choice(len(policy.Y_), size, replace=False)]
+                for i in rows
+            ]
+            outcomes, weights = np.concatenate(drawn), np.ones(rows.size * size)
         return policy.problem.solve(outcomes, weights / weights.sum(), policy.risk_)
 
 

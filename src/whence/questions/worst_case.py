@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from whence.errors import WhenceError
+from whence.errors import InputError, WhenceError
 from whence.explain.ask import Request
 from whence.explain.pipeline import explain
 from whence.features.kinds import Binary
 from whence.question import Progress
 from whence.questions.rule_tree import Condition, holds_in
+from whence.util.linear_program import OutOfTime
 
 if TYPE_CHECKING:
     from whence.policy import Policy
@@ -157,6 +158,11 @@ def _ask(
     request = _Above.of(start, None, {**asked, "time_limit": None if math.isinf(seconds) else seconds})
     try:
         why = explain(policy, request, relax=False)
+    except OutOfTime:
+        return "time_limit", None
+    except InputError:
+        kinds = type(policy.problem).__name__, type(policy.weights_).__name__
+        return f"no search looks at all plans of {kinds[0]} with {kinds[1]} under {policy.risk_.name}."
     except WhenceError as error:
         return str(error)
     return str(why.status), why.context
