@@ -58,7 +58,7 @@ class SearchSettings:
     exchange_from: int = 2500
     exchange_looks: int = 5
     #: Leaves from which a proposal comes before the first box, and seconds that must be left for it (defaults).
-    large_forest: int = 200_000
+    large_forest: int = 100_000
     large_forest_seconds: float = 0.25
     #: Past contexts that are tried, nearest first, and how many are improved by exchanges, ten times as dear.
     tried: int = 4000
@@ -76,8 +76,14 @@ class SearchSettings:
     #: Boxes, or plans met, without any context after which all past contexts are looked at: easy questions are over.
     recall_after: int = 1000
     recall_cuts: int = 8
-    #: Seconds that this takes at most, past contexts that are looked at, nearest first, and numbers of their weights.
-    recall_seconds: float = 1.0
+    #: Boxes after which that is so in forests with more leaves than `large_forest`, whose boxes are dear.
+    recall_large: int = 32
+    #: Work that finding and improving one may take, in seconds that it needs about, and what a solve counts for; wall
+    #: seconds that it takes at most, past contexts that are looked at, nearest first, and numbers of their weights.
+    recall_work: float = 1.0
+    recall_nearer: float = 0.3
+    recall_solve: float = 0.004
+    recall_seconds: float = 5.0
     recall_looks: int = 20_000
     recall_numbers: int = 20_000_000
     #: Past contexts of which the weights are kept as long as plans that are better are met there.
@@ -162,11 +168,6 @@ class SearchSettings:
     route_all_after: int = 64
     #: Boxes before the first proposal where very many routes have as many rivals: such boxes are dear.
     route_early: int = 8
-    #: Past contexts that are looked at for a first plan, evenly; boxes of the search for that plan; and the share of
-    #: the time left for all of it.
-    warm_looks: int = 64
-    warm_boxes: int = 4000
-    warm_share: float = 0.2
     #: Where the set's own `solve` bounds boxes: past contexts whose best plans are tried, the share of the time left
     #: for that, boxes of the search among them, the share of trees that are decided before a box is solved for, and
     #: leaves a tree that are solved for at once: a box that meets more of them is split first.

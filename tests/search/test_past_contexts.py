@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
@@ -130,6 +131,25 @@ def test_a_past_context_is_found_among_many() -> None:
     far = X.iloc[int(np.argmax(np.abs(X - today).sum(axis=1)))]
     for asked in questions(made, made.decide(far)).values():
         assert made.explain(today, **asked, node_limit=1).context is not None
+
+
+def test_what_is_found_does_not_depend_on_how_long_solves_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work is counted, and a large forest looks at past contexts after a few boxes."""
+    asked = {"kind": "absolute", "within": 0.01, "node_limit": 40}
+    found = []
+    for pause in (0.0, 0.01):
+        made = policy(1)
+        plan, solve = made.decide(made.X_.iloc[7]), wh.Newsvendor.solve
+
+        def slow(*given: Any, pause: float = pause, solve: Any = solve) -> Any:
+            time.sleep(pause)
+            return solve(*given)
+
+        monkeypatch.setattr(wh.Newsvendor, "solve", slow)
+        with searching(large_forest=0, recall_large=1, patience=(10**6, 10**6), first_look=10**6):
+            found.append(made.explain(made.X_.iloc[0], instead=plan, **asked).distance)
+        monkeypatch.undo()
+    assert found[0] == found[1] < np.inf
 
 
 def test_what_was_learned_is_kept_with_the_forest() -> None:

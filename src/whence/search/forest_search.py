@@ -30,7 +30,7 @@ from whence.weights.plausibility import Isolation
 
 __all__ = [
     "ForestFrontier", "add_plan", "add_rival", "against_decision", "confident_excess", "confidently", "criterion_of",
-    "distinct", "equal_shares", "explain", "prepared", "rival_row", "starts_of",
+    "distinct", "equal_shares", "explain", "hurried", "prepared", "rival_row", "starts_of",
 ]  # fmt: skip
 
 
@@ -353,6 +353,14 @@ def prepared(question: Question) -> tuple[KeptGrid | None, _core.Plausibility | 
     return extended(question, kept, isolation, rules)
 
 
+def hurried(question: Question, kept: KeptGrid) -> Question:
+    """The question, which looks at past contexts after a few boxes where these are dear: those of a large forest."""
+    settings = question.settings
+    if kept.grid.leaves <= settings.large_forest:
+        return question
+    return replace(question, settings=replace(settings, recall_after=min(settings.recall_after, settings.recall_large)))
+
+
 def against_decision(question: Question, frontier: ForestFrontier) -> Question:
     """The question whose `better` also names the decision, where that must be beaten by something.
 
@@ -380,6 +388,7 @@ def explain(question: Question) -> Answer:
     kept, plausibility = prepared(question)
     if kept is None:
         return Answer("time_limit", None, np.inf, 0.0)
+    question = hurried(question, kept)
     before = earlier(question) if question.claim.kappa else None
     if before is not None and before.settles(lambda leaves: _holds_at(question, kept, leaves)):
         return replace(before.answer, nodes=0)

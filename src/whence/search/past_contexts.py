@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, cast
@@ -285,11 +286,12 @@ class Recall:
             kept, self.plausibility = prepared(question)
             if kept is None:
                 return
+        self.rivals: list[Floats] = []
         known = nearest_known(question)
         if known is not None:
             self._take(known)
             self._improve(kept, known)
-        self.rivals: list[Floats] = []
+        self.work = question.settings.recall_work
         past = PastPoints(question, self.cutoff) if kept is None else PastCells(question, kept, self.cutoff)
         if not past.distance.size:
             return
@@ -297,6 +299,13 @@ class Recall:
         if found is not None:
             self._take(found)
             self._improve(kept, found)
+
+    def _spend(self, work: float) -> None:
+        """Count work, in seconds that it takes about: what is found does not depend on how busy the machine is."""
+        check_time()
+        self.work -= work
+        if self.work < 0.0:
+            raise OutOfTime("Past contexts were looked at for as long as that pays.")
 
     def _take(self, point: Floats) -> None:
         distance = self.question.space.distance(point)
@@ -322,7 +331,7 @@ class Recall:
         """Return the past context, among those `left`, in which one plan is as good as the best."""
         claim, few = self.question.claim, _Few(past, self.question.settings.recall_few)
         while True:
-            check_time()
+            self._spend(self.question.settings.recall_solve)
             limit = (1.0 + claim.within) * least + claim.tau
             left &= cost <= limit
             some = np.flatnonzero(left)
@@ -348,10 +357,10 @@ class Recall:
     def _first(self, past: Candidates, among: NDArray[np.int64]) -> Floats | None:
         """Return the nearest of some past contexts that stands."""
         for i in among.tolist():
+            self._spend(self.question.settings.recall_solve)
             point = past.point(i)
             if stands(self.question, point):
                 return point
-            check_time()
         return None
 
     def _holding_set(self, past: Candidates) -> Floats | None:
@@ -374,7 +383,7 @@ class Recall:
             else:
                 i = spread.pop(0) if spread else int(np.argmin(np.where(solved, np.inf, least - limit)))
             if not solved[i]:
-                check_time()
+                self._spend(self.question.settings.recall_solve)
                 weights = past.weights(i)
                 solved[i] = True
                 np.minimum(least, past.costs(plans.best(weights)), out=least)
@@ -387,11 +396,12 @@ class Recall:
     # ---- nearer ------------------------------------------------------------------------------------------------------
 
     def _improve(self, kept: KeptGrid | None, point: Floats) -> None:
-        claim = self.question.claim
-        if kept is None or claim.risk.tail is not None or (claim.kappa and claim.plans is not None):
-            self._pull(point)
-        else:
-            self._exchange(kept, point)
+        claim, self.work = self.question.claim, self.question.settings.recall_nearer
+        with suppress(OutOfTime):
+            if kept is None or claim.risk.tail is not None or (claim.kappa and claim.plans is not None):
+                self._pull(point)
+            else:
+                self._exchange(kept, point)
 
     def _exchange(self, kept: KeptGrid, point: Floats) -> None:
         """Pull a context nearer and exchange its columns, by rivals that are met on the way."""
@@ -406,12 +416,14 @@ class Recall:
             criterion = criterion_of(asked, kept)
             for rival in (question.claim.rival_decision, *self.rivals[-settings.recent_rivals :]):
                 add_rival(criterion, asked, kept, rival)
+            self._spend(settings.recall_solve)
+            seconds = min(settings.proposal_seconds, self.work)
+            looks, tau = contexts_in_time(kept, criterion, seconds), float(question.claim.tau)
             left = max(0.0, self.ends - time.perf_counter())
-            looks = contexts_in_time(kept, criterion, min(settings.proposal_seconds, left))
-            tau = float(question.claim.tau)
             proposals = _core.Proposals(located, criterion, tau, looks, left, self.plausibility, few)
             proposals.found = self.cutoff
             proposals.exchange(cells[None, :], 1, *settings.exchange_long)
+            self.work -= seconds * (1.0 - proposals.looks / looks)
             if proposals.found >= self.cutoff:
                 return
             nearer = np.array(proposals.best)
@@ -447,6 +459,7 @@ class Recall:
                 nearer[own] += at * (space.start - point)[own]
                 if at == 1.0:
                     nearer[own] = space.start[own]
+                self._spend(self.question.settings.recall_solve)
                 if stands(self.question, nearer):
                     self._take(nearer)
                     low = at
@@ -454,7 +467,6 @@ class Recall:
                     high = at
                 if low == 1.0:
                     break
-                check_time()
             if low:
                 point = point.copy()
                 point[own] = space.start[own] if low == 1.0 else (point + low * (space.start - point))[own]

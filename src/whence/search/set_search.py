@@ -15,15 +15,15 @@ from scipy.sparse import csr_array
 
 from whence import _core
 from whence.problems.base import Routes, Stock
-from whence.question import Answer, Limits, Question
+from whence.question import Answer, Question
 from whence.search import driver
-from whence.search.forest_search import ForestFrontier, distinct, prepared, starts_of
+from whence.search.forest_search import ForestFrontier, distinct, hurried, prepared, starts_of
 from whence.search.frontiers import Nowhere, PlanByPlan, confidently
-from whence.search.grid import KeptGrid, alive_leaves, leaf_means, leaf_sums, locate, weights_at
+from whence.search.grid import KeptGrid, alive_leaves, cell_beyond, leaf_means, leaf_sums, locate, weights_at
 from whence.search.oracle_bounds import SolvedBoxes
-from whence.search.proposals import allowed_cells, cells_of_past, pulled
+from whence.search.proposals import cells_of_past, pulled
 from whence.util.aliases import Floats
-from whence.util.linear_program import OutOfTime, check_time, until
+from whence.util.linear_program import check_time, until
 
 __all__ = ["ListedBest", "PlanFrontier", "explain", "list_criterion", "row_of_plans"]
 
@@ -36,6 +36,7 @@ def explain(question: Question) -> Answer:
     kept, plausibility = prepared(question)
     if kept is None:
         return Answer("time_limit", None, np.inf, 0.0)
+    question = hurried(question, kept)
     plans = question.claim.plans
     assert plans is not None
     if question.claim.kappa:
@@ -173,8 +174,6 @@ class _Making:
         assert question.claim.plans is not None
         self.question, self.kept, self.plausibility, self.plans = question, kept, plausibility, question.claim.plans
         self.known: Floats | None = None
-        #: Where the explanation that is known may be rounded: beside a threshold, only the search knows its side.
-        self.known_cell: tuple[Floats, Floats] | None = None
         self.looked, self.look = False, look
 
     def criterion(self) -> _core.Criterion | None:
@@ -213,10 +212,7 @@ class _Making:
         question = self.question
         if self.look and not self.looked and question.limits.node_limit is None:
             self.looked = True
-            found = _first_known(question.claiming(plans=self.plans), self.kept, self.plausibility)
-            if found is not None:
-                self.known, self.known_cell = found.point, found.cell
-            elif question.known.recall is not None:
+            if question.known.recall is not None:
                 self.known = question.known.recall(question.known.nearer_than)
             if self.known is not None and question.limits.on_progress is not None:
                 # Tables take a while; whoever wants to stop says so again before the first box.
@@ -238,6 +234,13 @@ class _Making:
         """What is known where the time is up before the search begins."""
         distance = np.inf if self.known is None else self.question.space.distance(self.known)
         return Answer("time_limit", self.known, distance, 0.0, cell=self.known_cell)
+
+    @property
+    def known_cell(self) -> tuple[Floats, Floats] | None:
+        """Where what is known may be rounded: beside a threshold, only the grid knows its side."""
+        rules = self.question.space.rules
+        rows = rules if rules is not None and len(rules.rows) else None
+        return None if self.known is None else cell_beyond(self.question, self.kept, rows, self.known)
 
 
 def _stock_table(question: Question, kept: KeptGrid, stock: Stock) -> _core.StockTable:
@@ -368,46 +371,6 @@ def _route_table(kept: KeptGrid, routes: Routes) -> _core.RouteTable:
         np.ascontiguousarray(costs), kept.samples.ravel(), kept.first, kept.size, kept.total * kept.trees,
         routes.arcs, routes.nodes, routes.source, routes.target,
     )  # fmt: skip
-
-
-def _first_known(question: Question, kept: KeptGrid, plausibility: _core.Plausibility | None) -> Answer | None:
-    """Return the nearest context of one plan that is good in a past one, with its cell; None if none is met in time."""
-    plans = question.claim.plans
-    assert plans is not None
-    limits = Limits(question.settings.warm_share * question.limits.remaining, question.settings.warm_boxes)
-    limits.reserve = question.limits.reserve
-    try:
-        with until(limits.started + limits.remaining):
-            plan = _good_plan(question, kept, limits)
-    except OutOfTime:
-        return None
-    if plan is None or limits.remaining <= 0:
-        return None
-    settings = replace(question.settings, threads=1)
-    alone = replace(
-        question.knowing(recall=None), claim=question.claim.of_plan(plan), limits=limits, memo={}, settings=settings
-    )
-    if question.claim.kind == "absolute":
-        alone = alone.refuted_by(replace(plans, best=lambda _: plan).beaten(question.claim.risk, question.claim.tau))
-    answer = driver.run(alone, ForestFrontier(alone, kept, plausibility))
-    return None if answer.point is None else answer
-
-
-def _good_plan(question: Question, kept: KeptGrid, limits: Limits) -> Floats | None:
-    """Sample costs of the set's best plan in the nearest past context in which that is as good as is asked for."""
-    claim, plans = question.claim, question.claim.plans
-    assert plans is not None
-    located = locate(question, kept)
-    cells = allowed_cells(kept, located, cells_of_past(question, kept))
-    distance = located.distance[kept.places(cells)].sum(axis=1)
-    for i in np.argsort(distance, kind="stable")[:: 1 + (distance.size - 1) // question.settings.warm_looks]:
-        if limits.remaining <= 0:
-            return None
-        weights = _weights(question, kept, cells[i])
-        best = plans.best(weights)
-        if claim.risk.of(best, weights) <= plans.limit(claim, weights) + claim.tau:
-            return best
-    return None
 
 
 def _weights(question: Question, kept: KeptGrid, cells: Ints) -> Floats:
