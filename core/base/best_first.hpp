@@ -11,7 +11,7 @@
 
 #include "base/deadline.hpp"
 #include "base/node_store.hpp"
-#include "base/numbers.hpp"
+#include "base/settings.hpp"
 #include "base/shared_heap.hpp"
 
 namespace whence {

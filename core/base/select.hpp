@@ -1,12 +1,14 @@
-// The selection of the k-th smallest, which every bound over sets of neighbours needs.
+// The selection of the k-th smallest, which every bound over sets of neighbours needs, and of the worst costs.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <utility>
+#include <vector>
 
-#include "base/numbers.hpp"
+#include "base/settings.hpp"
 
 namespace whence {
 
@@ -51,6 +53,25 @@ inline Boundary boundary(std::span<double> values, std::ptrdiff_t m) {
         found.following = std::min(found.following, values[i]);
     }
     return found;
+}
+
+// The mean of the worst costs, and where they begin.
+struct Tail {
+    double mean, begin;
+};
+
+// The worst of some costs, each with its weight, that have so much weight together; they are sorted.
+inline Tail worst_of(std::vector<std::pair<double, double>>& costs, double weight) {
+    std::ranges::sort(costs, std::ranges::greater{});
+    double left = weight, total = 0.0, begin = costs.empty() ? 0.0 : costs.front().first;
+    for (const auto& [cost, own] : costs) {
+        const double part = std::min(left, own);
+        begin = cost;
+        total += part * cost;
+        left -= part;
+        if (left <= 0.0) break;
+    }
+    return {total / (weight - std::max(left, 0.0)), begin};
 }
 
 }  // namespace whence

@@ -8,8 +8,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 namespace whence {
+
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // A double has about 16 digits, and a sum of n terms may lose as many units in the last place as it has terms.
 struct Rounding {
@@ -27,8 +30,9 @@ struct Rounding {
     // Shares of a tail's weight that are one number, computed in two ways: where trees are added up, and where leaves
     // are counted.
     double same_share = 1e-12, counted_share = 1e-9;
-    // Rises of the bound of a half add up to zero; a face must be better by this share.
-    double rises = 1e-9;
+    // Rises of the bound of a half add up to zero; a face must be better by this share, and a split of a grown tree
+    // too.
+    double rises = 1e-9, gain = 1e-9;
     // Along an axis, in units of distance: what a ball that cuts a box may leave outside, widths that are none, keys
     // that are the same, and by how much a pair of neighbours or a row of the rules may miss what is asked for.
     double hair = 1e-12, narrow = 1e-12, same_key = 1e-12, miss = 1e-11, rule_slack = 1e-10;
@@ -115,12 +119,24 @@ struct ContextSettings {
     double beyond = 1.01;                // by how much farther than estimated a context is tried
 };
 
+// The plans of the shipment problem, where costs and demands are in units that make the largest ones about one.
+struct ShipmentSettings {
+    double tie = 1e-11;        // share of the largest cost below which costs of shipping do not differ
+    double gap = 1e-10;        // of the cost of a plan, within which the bound is met,
+    double least_gap = 1e-12;  // and the least such difference that is more than rounding
+    double near = 1e-5;        // share of the cost beyond which trial plans go only so far to the minimum of the cuts:
+    double pull = 0.3;
+    double flat = 1e-13;   // slopes below this share of demand and stock are zero,
+    double pivot = 1e-11;  // and so are coefficients of the cuts up to this one
+};
+
 struct Settings {
     Rounding rounding;
     ForestSettings forest;
     PotentialSettings potentials;
     PlanSettings plans;
     ContextSettings contexts;
+    ShipmentSettings shipment;
 };
 
 inline constexpr Settings kSettings;

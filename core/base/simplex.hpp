@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/numbers.hpp"
+#include "base/settings.hpp"
 
 namespace whence {
 

@@ -1,6 +1,9 @@
 // Arrays between numpy and the core: taken only as they are, since a silent copy would lose what is written to it.
 #pragma once
 
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -11,8 +14,6 @@
 #include <string>
 #include <type_traits>
 #include <vector>
-
-#include "bind/bindings.hpp"
 
 namespace whence::arrays {
 

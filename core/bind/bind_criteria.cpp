@@ -9,7 +9,6 @@
 #include <numeric>
 
 #include "bind/arrays.hpp"
-#include "criteria/breach.hpp"
 #include "criteria/confident_mean.hpp"
 #include "criteria/confident_tail.hpp"
 #include "criteria/curve_criterion.hpp"
@@ -28,25 +27,27 @@ using namespace arrays;
 // What the samples of a leaf count for: one number per sample, or None where all count alike.
 using Mass = std::optional<Vector>;
 
-LeafSamples samples_of(const Integers& samples, const Ints& first, const Ints& size, double tail, std::int32_t trees,
-                       const Mass& mass) {
+void make_samples(LeafSamples* self, const Integers& samples, const Ints& first, const Ints& size, std::int32_t trees,
+                  const Mass& mass) {
     require(first.size() == size.size(), "'first' and 'size' must hold one number a leaf.");
     const auto count = static_cast<std::int64_t>(samples.size());
     for (std::size_t i = 0; i < first.size(); ++i)
         require(first(i) >= 0 && size(i) >= 1 && size(i) <= count && first(i) <= count - size(i),
                 "Every leaf must have samples.");
-    require(tail > 0.0 && tail <= 1.0, "'tail' must be in (0, 1].");
     require(trees > 0, "'trees' must be positive.");
-    LeafSamples found{view(samples), view(first), view(size)};
-    if (!mass) return found;
-    for (std::size_t i = 0; i < mass->size(); ++i)
-        require((*mass)(i) >= 0.0 && std::isfinite((*mass)(i)), "'mass' must hold numbers of at least 0.");
-    require_below(samples, mass->size(), "'mass' must hold one number a sample.");
-    found.mass = view(*mass);
-    for (std::size_t i = 0; i < first.size(); ++i)
-        require(found.total(static_cast<std::int32_t>(i)) > 0.0, "Every leaf must have samples that count.");
-    return found;
+    LeafSamples found{view(samples), view(first), view(size), trees};
+    if (mass) {
+        for (const double one : view(*mass))
+            require(one >= 0.0 && std::isfinite(one), "'mass' must hold numbers of at least 0.");
+        require_below(samples, mass->size(), "'mass' must hold one number a sample.");
+        found.mass = view(*mass);
+        for (std::size_t i = 0; i < first.size(); ++i)
+            require(found.total(static_cast<std::int32_t>(i)) > 0.0, "Every leaf must have samples that count.");
+    }
+    new (self) LeafSamples(found);
 }
+
+void require_tail(double tail) { require(tail > 0.0 && tail <= 1.0, "'tail' must be in (0, 1]."); }
 
 template <class Confident>
 void with_kappa(Confident* self, std::int32_t leaves, double kappa) {
@@ -55,12 +56,15 @@ void with_kappa(Confident* self, std::int32_t leaves, double kappa) {
 }
 
 void bind_costs(nb::module_& m) {
+    nb::class_<LeafSamples>(m, "LeafSamples")
+        .def("__init__", &make_samples, "samples"_array, "first"_array, "size"_array, "trees"_a,
+             "mass"_array = nb::none(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(),
+             nb::keep_alive<1, 6>());
     nb::class_<Criterion::Excess>(m, "Excess")
         .def_ro("over", &Criterion::Excess::over)
         .def_ro("worst", &Criterion::Excess::worst);
     nb::class_<Criterion>(m, "Criterion")
         .def_prop_ro("rivals", &Criterion::rivals)
-        .def_prop_ro("etas", &Criterion::etas)
         .def(
             "excess",
             [](const Criterion& criterion, Integers leaves) {
@@ -116,12 +120,11 @@ void bind_costs(nb::module_& m) {
     nb::class_<TailCriterion, Criterion>(m, "TailCriterion", "CVaR.")
         .def(
             "__init__",
-            [](TailCriterion* self, Integers samples, Ints first, Ints size, double tail, std::int32_t trees,
-               const Mass& mass) {
-                new (self) TailCriterion(samples_of(samples, first, size, tail, trees, mass), tail, trees);
+            [](TailCriterion* self, const LeafSamples& samples, double tail) {
+                require_tail(tail);
+                new (self) TailCriterion(samples, tail);
             },
-            "samples"_array, "first"_array, "size"_array, "tail"_a, "trees"_a, "mass"_array = nb::none(),
-            nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(), nb::keep_alive<1, 7>())
+            "samples"_a, "tail"_a, nb::keep_alive<1, 2>())
         .def(
             "add_plan",
             [](TailCriterion& criterion, Vector etas, Integers rank, bool kept) {
@@ -136,28 +139,26 @@ void bind_costs(nb::module_& m) {
     nb::class_<TailBreach, TailCriterion>(m, "TailBreach")
         .def(
             "__init__",
-            [](TailBreach* self, Integers samples, Ints first, Ints size, double tail, std::int32_t trees, double kappa,
-               const Mass& mass) {
-                new (self) TailBreach(samples_of(samples, first, size, tail, trees, mass), tail, trees, kappa);
+            [](TailBreach* self, const LeafSamples& samples, double tail, double kappa) {
+                require_tail(tail);
+                new (self) TailBreach(samples, tail, kappa);
             },
-            "samples"_array, "first"_array, "size"_array, "tail"_a, "trees"_a, "kappa"_a, "mass"_array = nb::none(),
-            nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(), nb::keep_alive<1, 8>());
+            "samples"_a, "tail"_a, "kappa"_a, nb::keep_alive<1, 2>());
 }
 
-// What each leaf says about a plan under every threshold eta.
-TailTable table_of(const LeafSamples& samples, const Vector& etas, const Integers& rank, double tail,
-                   std::int32_t trees) {
+// What each leaf says about a plan under every threshold eta, for leaves that are alive.
+TailTable table_of(const PlanList& list, const LeafSamples& samples, double tail, const Vector& etas,
+                   const Integers& rank, const Integers& alive) {
+    require_tail(tail);
+    require_sizes(static_cast<std::size_t>(list.leaves()), samples.first, "first");
+    for (std::size_t i = 0; i < alive.size(); ++i)
+        require(alive(i) >= 0 && alive(i) < list.leaves() && (i == 0 || alive(i - 1) < alive(i)),
+                "'alive' must be leaves in their order.");
     require(etas.size() > 0, "'etas' must not be empty.");
     require_finite(etas, "etas");
     require_below(rank, etas.size(), "'rank' must be about the etas.");
     require_below(samples.samples, rank.size(), "'rank' must hold one number a sample.");
-    return TailTable(samples, copied(etas), copied(rank), tail, trees, false);
-}
-
-void require_alive(const PlanList& list, const Integers& alive) {
-    for (std::size_t i = 0; i < alive.size(); ++i)
-        require(alive(i) >= 0 && alive(i) < list.leaves() && (i == 0 || alive(i - 1) < alive(i)),
-                "'alive' must be leaves in their order.");
+    return TailTable(samples, copied(etas), copied(rank), tail, false);
 }
 
 // Add plans, one a row.
@@ -170,6 +171,18 @@ auto add_rows(void (PlanList::*add)(std::span<const double>)) {
     };
 }
 
+void make_network(Network* self, const MatrixOf<std::int32_t>& arcs, int nodes, int source, int target) {
+    const auto is_node = [&](std::int32_t node) { return node >= 0 && node < nodes; };
+    require(arcs.shape(1) == 3, "'arcs' must have tail, edge and head.");
+    require(is_node(source) && is_node(target), "Source and target must be nodes.");
+    std::vector<Arc> each;
+    for (std::size_t a = 0; a < arcs.shape(0); ++a) {
+        each.push_back({arcs(a, 0), arcs(a, 1), arcs(a, 2)});
+        require(is_node(arcs(a, 0)) && is_node(arcs(a, 2)) && arcs(a, 1) >= 0, "'arcs' must be about the nodes.");
+    }
+    new (self) Network(each, nodes, source, target);
+}
+
 void bind_plan_sets(nb::module_& m) {
     nb::class_<PlanList, Criterion>(m, "PlanList")
         .def(nb::init<std::int32_t>(), "leaves"_a)
@@ -178,28 +191,20 @@ void bind_plan_sets(nb::module_& m) {
         .def("limit_memory", &PlanList::limit_memory, "bytes"_a)
         .def(
             "add_tail_rival",
-            [](PlanList& list, const Grid& grid, Integers samples, Ints first, Ints size, double tail,
-               std::int32_t trees, Vector etas, Integers rank, Integers alive, const Mass& mass) {
-                require_sizes(static_cast<std::size_t>(list.leaves()), first, "first");
-                require_alive(list, alive);
-                const LeafSamples leaves = samples_of(samples, first, size, tail, trees, mass);
-                list.add_tail_rival(table_of(leaves, etas, rank, tail, trees), grid, view(alive));
+            [](PlanList& list, const Grid& grid, const LeafSamples& samples, double tail, Vector etas, Integers rank,
+               Integers alive) {
+                list.add_tail_rival(table_of(list, samples, tail, etas, rank, alive), grid, view(alive));
             },
-            "grid"_a, "samples"_array, "first"_array, "size"_array, "tail"_a, "trees"_a, "etas"_array, "rank"_array,
-            "alive"_array, "mass"_array = nb::none())
+            "grid"_a, "samples"_a, "tail"_a, "etas"_array, "rank"_array, "alive"_array)
         .def(
             "add_tail_plan",
-            [](PlanList& list, const Grid& grid, Integers samples, Ints first, Ints size, double tail,
-               std::int32_t trees, Vector etas, Integers rank, Integers alive, double tau, const Mass& mass) {
-                require_sizes(static_cast<std::size_t>(list.leaves()), first, "first");
-                require_alive(list, alive);
-                const TailTable table =
-                    table_of(samples_of(samples, first, size, tail, trees, mass), etas, rank, tail, trees);
+            [](PlanList& list, const Grid& grid, const LeafSamples& samples, double tail, Vector etas, Integers rank,
+               Integers alive, double tau) {
+                const TailTable table = table_of(list, samples, tail, etas, rank, alive);
                 nb::gil_scoped_release released;
                 list.add_tail_plan(table, grid, view(alive), tau);
             },
-            "grid"_a, "samples"_array, "first"_array, "size"_array, "tail"_a, "trees"_a, "etas"_array, "rank"_array,
-            "alive"_array, "tau"_a, "mass"_array = nb::none())
+            "grid"_a, "samples"_a, "tail"_a, "etas"_array, "rank"_array, "alive"_array, "tau"_a)
         .def(
             "set_routes",
             [](PlanList& list, const RouteTable& routes, const RouteTable* all) {
@@ -218,68 +223,52 @@ void bind_plan_sets(nb::module_& m) {
         .def_prop_ro("many", &PlanList::many)
         .def_prop_ro("plans", &PlanList::plans)
         .def_prop_ro("rival_rows", &PlanList::rival_rows);
+    nb::class_<Network>(m, "Network").def("__init__", &make_network, "arcs"_array, "nodes"_a, "source"_a, "target"_a);
     nb::class_<RouteTable>(m, "RouteTable")
         .def(
             "__init__",
-            [](RouteTable* self, Matrix costs, Integers samples, Ints first, Ints size, Vector divisor,
-               MatrixOf<std::int32_t> arcs, std::int32_t nodes, std::int32_t source, std::int32_t target) {
-                require(arcs.shape(1) == 3, "'arcs' must have tail, edge and head.");
-                const std::size_t edges = costs.shape(1);
-                require(edges > 0 && nodes > 0 && source >= 0 && source < nodes && target >= 0 && target < nodes,
-                        "Source and target must be nodes.");
-                std::vector<Arc> each;
-                for (std::size_t a = 0; a < arcs.shape(0); ++a) {
-                    require(arcs(a, 0) >= 0 && arcs(a, 0) < nodes && arcs(a, 2) >= 0 && arcs(a, 2) < nodes &&
-                                arcs(a, 1) >= 0 && static_cast<std::size_t>(arcs(a, 1)) < edges,
-                            "'arcs' must be about the nodes and edges.");
-                    each.push_back({arcs(a, 0), arcs(a, 1), arcs(a, 2)});
-                }
-                require_sizes(first.size(), size, "size", divisor, "divisor");
-                for (std::size_t l = 0; l < first.size(); ++l)
-                    require(
-                        first(l) >= 0 && size(l) >= 0 && static_cast<std::size_t>(first(l) + size(l)) <= samples.size(),
-                        "'first' and 'size' must be about the samples.");
-                require_below(samples, costs.shape(0), "'costs' must have one row a sample.");
-                new (self) RouteTable({costs.data(), edges, view(samples), view(first), view(size), view(divisor)},
-                                      Network(each, nodes, source, target));
+            [](RouteTable* self, Matrix costs, const LeafSamples& samples, Vector divisor, const Network& network) {
+                require(network.edges() <= static_cast<std::int64_t>(costs.shape(1)),
+                        "'costs' must have one column an edge.");
+                require_sizes(samples.first.size(), divisor, "divisor");
+                require_below(samples.samples, costs.shape(0), "'costs' must have one row a sample.");
+                new (self) RouteTable({costs.data(), costs.shape(1), samples, view(divisor)}, network);
             },
-            "costs"_array, "samples"_array, "first"_array, "size"_array, "divisor"_array, "arcs"_array, "nodes"_a,
-            "source"_a, "target"_a);
+            "costs"_array, "samples"_a, "divisor"_array, "network"_a);
     nb::class_<StockTable>(m, "StockTable")
         .def(
             "__init__",
-            [](StockTable* self, Integers samples, Ints first, Ints size, std::int32_t trees, Matrix demand,
-               Vector holding, Vector backorder, Vector lower, Vector upper, std::optional<Integers> alive,
-               std::optional<Integers> tree, double dearest, double seconds, const Mass& mass) {
+            [](StockTable* self, const LeafSamples& leaves, Matrix demand, Vector holding, Vector backorder,
+               Vector lower, Vector upper, std::optional<Integers> alive, std::optional<Integers> tree, double dearest,
+               double seconds) {
                 require(dearest >= 0.0, "'dearest' must not be negative.");
-                const LeafSamples leaves = samples_of(samples, first, size, 1.0, trees, mass);
+                const std::size_t count = leaves.first.size();
                 require_below(leaves.samples, demand.shape(0), "'demand' must have one row a sample.");
                 const std::size_t products = demand.shape(1);
                 require(products > 0, "There must be a product.");
                 require_sizes(products, holding, "holding", backorder, "backorder", lower, "lower", upper, "upper");
                 require(alive.has_value() == tree.has_value(), "'alive' and 'tree' go together.");
-                std::vector<std::int32_t> all(first.size());
+                std::vector<std::int32_t> all(count);
                 std::iota(all.begin(), all.end(), 0);
                 StockTable::Alive given{all, {}};
                 if (alive) {
                     require_sizes(alive->size(), *tree, "tree");
                     for (std::size_t i = 0; i < alive->size(); ++i) {
                         const std::int32_t leaf = (*alive)(i), own = (*tree)(i);
-                        require(leaf >= 0 && static_cast<std::size_t>(leaf) < first.size() &&
-                                    (i == 0 || (*alive)(i - 1) < leaf),
-                                "'alive' must be leaves in their order.");
-                        require(own >= 0 && own < trees && (i == 0 || (*tree)(i - 1) <= own),
+                        require(
+                            leaf >= 0 && static_cast<std::size_t>(leaf) < count && (i == 0 || (*alive)(i - 1) < leaf),
+                            "'alive' must be leaves in their order.");
+                        require(own >= 0 && own < leaves.trees && (i == 0 || (*tree)(i - 1) <= own),
                                 "'tree' must be the trees of the leaves in their order.");
                     }
                     given = {view(*alive), view(*tree)};
                 }
                 nb::gil_scoped_release released;
                 new (self) StockTable(leaves, {view(demand), view(holding), view(backorder), view(lower), view(upper)},
-                                      trees, given, dearest, Deadline(seconds));
+                                      leaves.trees, given, dearest, Deadline(seconds));
             },
-            "samples"_array, "first"_array, "size"_array, "trees"_a, "demand"_array, "holding"_array, "backorder"_array,
-            "lower"_array, "upper"_array, "alive"_a.none() = nb::none(), "tree"_a.none() = nb::none(),
-            "dearest"_a = 0.0, "seconds"_a = kInfinity, "mass"_array = nb::none())
+            "samples"_a, "demand"_array, "holding"_array, "backorder"_array, "lower"_array, "upper"_array,
+            "alive"_a.none() = nb::none(), "tree"_a.none() = nb::none(), "dearest"_a = 0.0, "seconds"_a = kInfinity)
         .def_prop_ro("whole", &StockTable::whole)
         .def_prop_ro("points", as_array(&StockTable::points))
         .def_prop_ro("breakpoints", &StockTable::breakpoints);

@@ -1,3 +1,4 @@
+// Trees that are grown or descended, and the plans of the shipment problem, at the border to Python.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
@@ -5,10 +6,10 @@
 #include <limits>
 
 #include "bind/arrays.hpp"
-#include "bind/bindings.hpp"
 #include "forest/descent.hpp"
 #include "growing/least_costs.hpp"
 #include "growing/tree_grower.hpp"
+#include "problems/shipment.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -41,21 +42,10 @@ StockCosts* stock_costs(const Matrix& demands, const Vector& holding, const Vect
     return new StockCosts(copied(demands), copied(holding), copied(backorder), {budget, copied(multipliers)});
 }
 
-RouteCosts* route_costs(const Matrix& costs, const VectorOf<std::int64_t>& tails, const VectorOf<std::int64_t>& edges,
-                        const VectorOf<std::int64_t>& heads, int nodes, int source, int target) {
+RouteCosts* route_costs(const Matrix& costs, const Network& network) {
     check_rows(costs, "costs");
-    require(edges.size() > 0, "'edges' must not be empty.");
-    require_sizes(edges.size(), tails, "tails", heads, "heads");
-    const auto is_node = [&](std::int64_t node) { return node >= 0 && node < nodes; };
-    require(is_node(source) && is_node(target), "'source' and 'target' must be nodes.");
-    std::vector<RouteCosts::Arc> arcs;
-    for (std::size_t a = 0; a < edges.size(); ++a) {
-        const std::int64_t from = tails.data()[a], edge = edges.data()[a], to = heads.data()[a];
-        require(is_node(from) && is_node(to), "'tails' and 'heads' must be nodes.");
-        require(edge >= 0 && edge < static_cast<std::int64_t>(costs.shape(1)), "'edges' must be columns of 'costs'.");
-        arcs.push_back({static_cast<int>(from), static_cast<int>(edge), static_cast<int>(to)});
-    }
-    return new RouteCosts(copied(costs), costs.shape(1), std::move(arcs), nodes, source, target);
+    require(network.edges() <= static_cast<std::int64_t>(costs.shape(1)), "'costs' must have one column an edge.");
+    return new RouteCosts(view(costs), costs.shape(1), network);
 }
 
 PlanCosts* plan_costs(const Matrix& values) {
@@ -220,6 +210,52 @@ auto weights_at(const Descent& descent, const Floats32& row) {
     return to_numpy_rows(found, descent.samples());
 }
 
+// ---- the shipment problem ------------------------------------------------------------------------------------------
+
+using shipment::CuttingPlanes;
+
+// The method looks at every set of warehouses.
+constexpr std::size_t kMostWarehouses = 16;
+
+shipment::Network network(const Matrix& ship, double spot) {
+    require(ship.size() > 0, "'ship' must not be empty.");
+    require(ship.shape(0) <= kMostWarehouses, "'ship' must have at most 16 rows, one a warehouse.");
+    require_finite(ship, "ship");
+    require(std::isfinite(spot) && spot >= 0.0, "'spot' must be finite and at least 0.");
+    return {view(ship), static_cast<int>(ship.shape(0)), static_cast<int>(ship.shape(1)), spot};
+}
+
+void check_demands(const Matrix& ship, const Matrix& demands) {
+    require(demands.shape(1) == ship.shape(1), "'demands' must have a column for every location of 'ship'.");
+    require_finite(demands, "demands");
+}
+
+void best_recourse(const Matrix& ship, double spot, const Vector& plan, const Matrix& demands,
+                   const WritableVector& costs) {
+    const shipment::Network net = network(ship, spot);
+    require_sizes(ship.shape(0), plan, "plan");
+    require_finite(plan, "plan");
+    check_demands(ship, demands);
+    require_sizes(demands.shape(0), costs, "costs");
+    const nb::gil_scoped_release release;
+    shipment::best_recourse(net, view(plan), view(demands), view(costs));
+}
+
+std::optional<int> cutting_planes(const Matrix& ship, double spot, double production, const Matrix& demands,
+                                  const Vector& weights, double tail, int most_cuts, const WritableVector& plan) {
+    const shipment::Network net = network(ship, spot);
+    check_demands(ship, demands);
+    require_sizes(demands.shape(0), weights, "weights");
+    require_finite(weights, "weights");
+    require_sizes(ship.shape(0), plan, "plan");
+    require_finite(plan, "plan");
+    require(std::isfinite(production) && production >= 0.0, "'production' must be finite and at least 0.");
+    require(tail > 0.0, "'tail' must be positive.");
+    require(most_cuts >= 0, "'most_cuts' must be at least 0.");
+    const nb::gil_scoped_release release;
+    return CuttingPlanes(net, production, view(demands), view(weights), tail, most_cuts).solve(view(plan));
+}
+
 }  // namespace
 
 }  // namespace whence
@@ -231,9 +267,7 @@ void bind_trees(nb::module_& m) {
     nb::class_<StockCosts, LeastCosts>(m, "StockCosts")
         .def(nb::new_(&stock_costs), "demands"_array, "holding"_array, "backorder"_array, "multipliers"_array,
              "budget"_a);
-    nb::class_<RouteCosts, LeastCosts>(m, "RouteCosts")
-        .def(nb::new_(&route_costs), "costs"_array, "tails"_array, "edges"_array, "heads"_array, "nodes"_a, "source"_a,
-             "target"_a);
+    nb::class_<RouteCosts, LeastCosts>(m, "RouteCosts").def(nb::new_(&route_costs), "costs"_array, "network"_a);
     nb::class_<PlanCosts, LeastCosts>(m, "PlanCosts").def(nb::new_(&plan_costs), "values"_array);
     nb::class_<TreeGrower>(m, "TreeGrower")
         .def("__init__", &make_grower, "contexts"_array, "least"_a, "outcomes"_array, "max_depth"_a, "min_leaf"_a,
@@ -246,4 +280,7 @@ void bind_trees(nb::module_& m) {
         .def("weights", &weights_at, "row"_array);
     m.def("leaves", &leaves, "feature"_array, "threshold"_array, "left"_array, "right"_array, "missing_left"_array,
           "rows"_array, "found"_array);
+    m.def("best_recourse", &best_recourse, "ship"_array, "spot"_a, "plan"_array, "demands"_array, "costs"_array);
+    m.def("cutting_planes", &cutting_planes, "ship"_array, "spot"_a, "production"_a, "demands"_array, "weights"_array,
+          "tail"_a, "most_cuts"_a, "plan"_array);
 }

@@ -7,10 +7,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/numbers.hpp"
 #include "base/settings.hpp"
 #include "criteria/criterion.hpp"
-#include "forest/least_per_tree.hpp"
+#include "forest/reach.hpp"
 
 namespace whence {
 

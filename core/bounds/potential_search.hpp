@@ -20,9 +20,8 @@
 #include <vector>
 
 #include "base/best_first.hpp"
-#include "base/counted.hpp"
 #include "base/deadline.hpp"
-#include "base/numbers.hpp"
+#include "base/node_store.hpp"
 #include "base/settings.hpp"
 #include "bounds/potentials.hpp"
 

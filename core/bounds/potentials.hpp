@@ -18,11 +18,9 @@
 #include <span>
 #include <vector>
 
-#include "base/numbers.hpp"
 #include "base/settings.hpp"
 #include "bounds/column_sweep.hpp"
 #include "bounds/stretches.hpp"
-#include "forest/least_per_tree.hpp"
 #include "forest/reach.hpp"
 
 namespace whence {

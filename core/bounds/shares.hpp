@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "base/deadline.hpp"
-#include "base/numbers.hpp"
+#include "base/settings.hpp"
 #include "criteria/criterion.hpp"
-#include "forest/least_per_tree.hpp"
+#include "forest/reach.hpp"
 
 namespace whence {
 

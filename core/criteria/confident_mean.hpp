@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/numbers.hpp"
 #include "base/settings.hpp"
 #include "criteria/mean_criterion.hpp"
 #include "criteria/spread.hpp"
@@ -80,6 +79,70 @@ private:
 
     double kappa_;
     bool mixed_ = false;
+};
+
+// Where that is broken: what a search for the end of a region looks for.
+//
+// The criterion is minus the difference with its standard errors: it holds where that is more than tau. Without
+// confidence, the same is asked by exchanging both plans. Of a breach by a plan that has to be the best one where it
+// happens, further rivals say so: plans that it must not cost more than, without standard errors.
+class MeanBreach final : public MeanCriterion {
+public:
+    MeanBreach(std::int32_t leaves, double kappa) : MeanCriterion(leaves), kappa_(kappa) {}
+
+    Criterion::Excess excess(LeafView leaves, EtaRange, std::span<std::int32_t>) const override {
+        return worst_excess(leaves, [&](std::int32_t r, std::span<const double> own) {
+            return -with_spread(own, steep_of(r, static_cast<std::int32_t>(leaves.size())));
+        });
+    }
+
+    void lean(OpenBox& open) const override {
+        for (std::int32_t r = 0; r < rivals(); ++r) {
+            const MeanScratch& own = find_ends(open, r);
+            const Parabola here = parabola_at(values_at(open.counted(), r), 0.0);
+            bend(open, r, parabola_between(own.low, own.high, steep_of(r, open.trees), here));
+        }
+    }
+
+    bool bound(OpenBox& open, double tau) const override {
+        lean(open);
+        double size = 0.0;
+        for (std::int32_t r = 0; r < rivals(); ++r) {
+            const double* row = this->row(open, r);
+            size = std::max(size, largest_sum(open, [&](std::int32_t leaf) { return std::abs(row[leaf]); }));
+        }
+        if (!MeanCriterion::bound(open, tau + kRounding.spread_of_means * size)) return false;
+        if (open.holds || pulls(open, tau + kRounding.spread_of_means * size)) return true;
+        // Nothing would pull the box away from its projection: the parabola that is exact there does.
+        const double* values = this->values(open.worst);
+        double most = 0.0;
+        for (std::int32_t t = 0; t < open.trees; ++t)
+            open.reach.each(t, [&](std::int32_t leaf) { most = std::max(most, std::abs(values[leaf])); });
+        size = std::max(size, bend(open, open.worst, parabola_at(values_at(open.counted(), open.worst), most)));
+        return MeanCriterion::bound(open, tau + kRounding.spread_of_means * size);
+    }
+
+protected:
+    const double* row(const OpenBox& open, std::int32_t rival) const override { return room(open).rows[rival].data(); }
+
+private:
+    // The row of a rival by a parabola; the size of the numbers involved.
+    double bend(OpenBox& open, std::int32_t rival, Parabola parabola) const {
+        const double steep = steep_of(rival, open.trees);
+        const double* values = this->values(rival);
+        const double constant = 0.5 * steep * parabola.width / open.trees;
+        write_row(open, rival, [&](std::int32_t, std::int32_t leaf) {
+            return -(values[leaf] + steep * parabola.at(values[leaf]) + constant);
+        });
+        const double* row = this->row(open, rival);
+        return largest_sum(open, [&](std::int32_t leaf) { return std::abs(row[leaf]) + std::abs(values[leaf]); });
+    }
+
+    double steep_of(std::int32_t rival, std::int32_t trees) const {
+        return rival == 0 ? steepness(kappa_, trees) : 0.0;
+    }
+
+    double kappa_;
 };
 
 }  // namespace whence

@@ -201,4 +201,110 @@ private:
     double steep_;
 };
 
+// Where that is broken: see MeanBreach. The first plan is the rival, the second one the alternative: see
+// ConfidentTailCriterion. After them come the plans that the rival must not cost more than.
+class TailBreach final : public TailCriterion {
+public:
+    TailBreach(const LeafSamples& samples, double tail, double kappa)
+        : TailCriterion(samples, tail),
+          steep_(steepness(kappa, samples.trees)) {}
+
+    double rival_part(const OpenBox& open, std::int32_t rival, std::int32_t tree, std::int32_t leaf) const override {
+        return TailCriterion::rival_part(open, rival, tree, leaf) + room(open).rows[rival][leaf];
+    }
+
+    void lean(OpenBox& open) const override {
+        const auto count = static_cast<std::size_t>(trees());
+        std::vector<double> low(count), high(count), own(count);
+        open.level_ranges.resize(static_cast<std::size_t>(rivals()));
+        list(open);
+        const EtaRange mine = bracket(open, alternative(), open.etas, kRounding.same_share, open.etas);
+        const std::int32_t eta =
+            alternative().best_eta(open.counted(), all_of(alternative()), kRounding.same_share, open.eta_here);
+        for (std::int32_t r = 0; r < rivals(); ++r) {
+            open.level_ranges[r] =
+                bracket(open, rival(r), all_of(rival(r)), kRounding.same_share, open.level_ranges[r]);
+            const EtaRange level{open.levels[r], open.levels[r]};
+            for (std::int32_t t = 0; t < trees(); ++t) {
+                own[t] = between(r, open.here[t], {eta, eta}, level).low;
+                Extent says;
+                open.reach.each(t, [&](std::int32_t leaf) {
+                    const Between ends = between(r, leaf, mine, open.level_ranges[r]);
+                    says.low = std::min(says.low, ends.low);
+                    says.high = std::max(says.high, ends.high);
+                });
+                low[t] = says.low == kInfinity ? own[t] : says.low;
+                high[t] = says.high == -kInfinity ? own[t] : says.high;
+            }
+            bend(open, r, mine, parabola_between(low, high, steep_of(r), parabola_at(own, 0.0)));
+        }
+    }
+
+    bool bound(OpenBox& open, double tau) const override {
+        lean(open);  // which lists the leaves
+        const double most = raised(tau, steep_);
+        if (!bound_listed(open, most, bracket(open, alternative(), open.etas, kRounding.same_share, open.etas)))
+            return false;
+        if (open.holds || pulls(open, most)) return true;
+        const auto here = open.counted();
+        const std::int32_t r = open.worst;
+        const std::int32_t eta =
+            alternative().best_eta(here, all_of(alternative()), kRounding.same_share, open.eta_here);
+        const std::int32_t level = rival(r).best_eta(here, all_of(rival(r)), kRounding.same_share, open.levels[r]);
+        std::vector<double> own;
+        for (const std::int32_t leaf : here) own.push_back(between(r, leaf, {eta, eta}, {level, level}).low);
+        double largest = 0.0;
+        for (std::int32_t t = 0; t < trees(); ++t)
+            open.reach.each(t, [&](std::int32_t leaf) {
+                const Between ends = between(r, leaf, open.etas, open.level_ranges[r]);
+                largest = std::max({largest, std::abs(ends.low), std::abs(ends.high)});
+            });
+        bend(open, r, open.etas, parabola_at(own, largest));
+        return bound_listed(open, most, open.etas);
+    }
+
+    bool bound_again(OpenBox& open, double tau) const override {
+        return TailCriterion::bound_again(open, raised(tau, steep_));
+    }
+
+    Criterion::Excess excess_near(LeafView leaves, EtaRange, std::span<std::int32_t> levels,
+                                  std::int32_t guess) const override {
+        return excess_with_spread(leaves, levels, guess, [&](std::int32_t r) { return -steep_of(r); });
+    }
+
+private:
+    // The values of a leaf's tree at the thresholds that are possible in the box, beside those themselves.
+    struct Between {
+        double low, high;
+    };
+
+    // Beside the threshold itself, which all trees share and the spread does not see, values fall with the threshold.
+    Between between(std::int32_t rival, std::int32_t leaf, EtaRange own, EtaRange other) const {
+        const auto beside = [&](const TailTable& plan, std::int32_t eta) {
+            return plan.value(leaf, eta) - plan.eta(eta) / trees();
+        };
+        const TailTable& theirs = this->rival(rival);
+        return {beside(theirs, other.last) - beside(alternative(), own.first),
+                beside(theirs, other.first) - beside(alternative(), own.last)};
+    }
+
+    void bend(OpenBox& open, std::int32_t rival, EtaRange own, Parabola parabola) const {
+        const double steep = steep_of(rival), constant = 0.5 * steep * parabola.width / trees();
+        std::vector<double>& row = room(open).rows[rival];
+        row.resize(static_cast<std::size_t>(leaves()));
+        const auto write = [&](std::int32_t leaf) {
+            const Between ends = between(rival, leaf, own, open.level_ranges[rival]);
+            row[leaf] = -(steep * std::max(parabola.at(ends.low), parabola.at(ends.high)) + constant);
+        };
+        for (std::int32_t t = 0; t < trees(); ++t) {
+            open.reach.each(t, write);
+            write(open.here[t]);
+        }
+    }
+
+    double steep_of(std::int32_t rival) const { return rival == 0 ? steep_ : 0.0; }
+
+    double steep_;
+};
+
 }  // namespace whence

@@ -9,9 +9,9 @@
 #include <span>
 #include <stdexcept>
 
-#include "base/counted.hpp"
-#include "forest/least_per_tree.hpp"
+#include "base/node_store.hpp"
 #include "forest/open_box.hpp"
+#include "forest/reach.hpp"
 
 namespace whence {
 

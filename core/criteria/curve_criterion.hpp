@@ -15,7 +15,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/numbers.hpp"
 #include "base/settings.hpp"
 #include "criteria/mean_criterion.hpp"
 

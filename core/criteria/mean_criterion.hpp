@@ -5,9 +5,9 @@
 #include <stdexcept>
 #include <vector>
 
-#include "base/numbers.hpp"
+#include "base/settings.hpp"
 #include "criteria/criterion.hpp"
-#include "forest/least_per_tree.hpp"
+#include "forest/reach.hpp"
 
 namespace whence {
 

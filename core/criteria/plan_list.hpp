@@ -16,12 +16,11 @@
 #include <stdexcept>
 #include <vector>
 
-#include "base/numbers.hpp"
 #include "base/settings.hpp"
 #include "criteria/criterion.hpp"
 #include "criteria/plan_rows.hpp"
 #include "criteria/tail_criterion.hpp"
-#include "forest/least_per_tree.hpp"
+#include "forest/reach.hpp"
 #include "routes/box_routes.hpp"
 #include "routes/route_table.hpp"
 

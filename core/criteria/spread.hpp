@@ -14,7 +14,6 @@
 #include <stdexcept>
 #include <vector>
 
-#include "base/numbers.hpp"
 #include "base/settings.hpp"
 
 namespace whence {

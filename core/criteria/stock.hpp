@@ -18,7 +18,6 @@
 #include <vector>
 
 #include "base/deadline.hpp"
-#include "base/numbers.hpp"
 #include "base/settings.hpp"
 #include "criteria/mean_criterion.hpp"
 #include "criteria/tail_criterion.hpp"

@@ -11,11 +11,10 @@
 #include <stdexcept>
 #include <vector>
 
-#include "base/numbers.hpp"
 #include "base/settings.hpp"
 #include "criteria/criterion.hpp"
 #include "criteria/spread.hpp"
-#include "forest/least_per_tree.hpp"
+#include "forest/reach.hpp"
 
 namespace whence {
 
@@ -57,37 +56,17 @@ std::int32_t first_suitable(std::int32_t low, std::int32_t high, std::int32_t gu
     return low;
 }
 
-// The samples of every leaf: those of leaf i are samples[first[i]], ... as many as size[i]. They share a leaf's weight
-// alike, or in proportion to their mass.
-struct LeafSamples {
-    std::span<const std::int32_t> samples;
-    std::span<const std::int64_t> first, size;
-    std::span<const double> mass = {};  // of every sample; empty where all count alike
-
-    std::span<const std::int32_t> of(std::int32_t leaf) const {
-        return samples.subspan(static_cast<std::size_t>(first[leaf]), static_cast<std::size_t>(size[leaf]));
-    }
-    double mass_of(std::int32_t sample) const { return mass.empty() ? 1.0 : mass[static_cast<std::size_t>(sample)]; }
-    double total(std::int32_t leaf) const {
-        if (mass.empty()) return static_cast<double>(size[leaf]);
-        double sum = 0.0;
-        for (const std::int32_t sample : of(leaf)) sum += mass_of(sample);
-        return sum;
-    }
-};
-
 // What the leaves say about one plan under every threshold eta.
 class TailTable {
 public:
     // `etas` are the plan's sample costs in ascending order, each one once, and `rank` says which of them the cost of
     // each sample is. Where the table is not kept, for it would be too large, rows are computed when they are needed.
     TailTable(const LeafSamples& samples, std::vector<double> etas, std::vector<std::int32_t> rank, double tail,
-              std::int32_t trees, bool kept)
+              bool kept)
         : samples_(samples),
           etas_(std::move(etas)),
           rank_(std::move(rank)),
           tail_(tail),
-          trees_(trees),
           kept_(kept) {
         if (kept_) fill_all();
     }
@@ -207,7 +186,7 @@ private:
     // Costs are etas themselves: counted by their ranks, the excess grows from each eta down to the next one below it.
     void fill(std::int32_t leaf, EtaRange range, double* row) const {
         const auto own = samples_.of(leaf);
-        const double scale = 1.0 / (samples_.total(leaf) * tail_ * trees_), share = 1.0 / trees_;
+        const double scale = 1.0 / (samples_.total(leaf) * tail_ * samples_.trees), share = 1.0 / samples_.trees;
         std::fill(row + range.first, row + range.last + 1, 0.0);
         double above = 0.0, over = 0.0;
         for (const std::int32_t sample : own) {
@@ -256,12 +235,12 @@ private:
     // that they go on side by side.
     template <std::int32_t lanes>
     void fill_leaves(std::int32_t first, std::vector<double>& masses) {
-        const double share = 1.0 / trees_;
+        const double share = 1.0 / samples_.trees;
         double scale[lanes], above[lanes] = {}, over[lanes] = {};
         double* rows[lanes];
         std::fill(masses.begin(), masses.end(), 0.0);
         for (std::int32_t i = 0; i < lanes; ++i) {
-            scale[i] = 1.0 / (samples_.total(first + i) * tail_ * trees_);
+            scale[i] = 1.0 / (samples_.total(first + i) * tail_ * samples_.trees);
             rows[i] = values_.get() + at(first + i, 0);
             for (const std::int32_t sample : samples_.of(first + i))
                 masses[static_cast<std::size_t>(lanes * rank_[sample] + i)] += samples_.mass_of(sample);
@@ -308,7 +287,7 @@ private:
         double over = 0.0;
         for (const std::int32_t sample : samples_.of(leaf))
             over += samples_.mass_of(sample) * std::max(0.0, etas_[rank_[sample]] - etas_[eta]);
-        return (etas_[eta] + over / (samples_.total(leaf) * tail_)) / trees_;
+        return (etas_[eta] + over / (samples_.total(leaf) * tail_)) / samples_.trees;
     }
 
     std::uint32_t counted_above(std::int32_t leaf, std::int32_t eta) const {
@@ -328,7 +307,6 @@ private:
     std::vector<double> etas_;
     std::vector<std::int32_t> rank_;
     double tail_;
-    std::int32_t trees_;
     bool kept_;
     // Values are asked for of one leaf and many etas, shares of one eta and many leaves: so they lie.
     std::unique_ptr<double[]> values_;  // by leaf and eta
@@ -356,10 +334,7 @@ struct TailScratch : Scratch {
 class TailCriterion : public Criterion {
 public:
     // `tail` is 1 - alpha.
-    TailCriterion(LeafSamples samples, double tail, std::int32_t trees)
-        : samples_(samples),
-          tail_(tail),
-          trees_(trees) {}
+    TailCriterion(const LeafSamples& samples, double tail) : samples_(samples), tail_(tail) {}
 
     // The alternative first, then the plans that it must not cost more than: see TailTable.
     void add_plan(std::vector<double> etas, std::vector<std::int32_t> rank, bool kept) {
@@ -374,14 +349,15 @@ public:
             throw std::invalid_argument("'rank' must name an eta of every sample.");
         if (!plans_.empty() && n != n_samples_) throw std::invalid_argument("All plans must have the same samples.");
         n_samples_ = n;
-        plans_.push_back(std::make_shared<TailTable>(samples_, std::move(etas), std::move(rank), tail_, trees_, kept));
+        plans_.push_back(std::make_shared<TailTable>(samples_, std::move(etas), std::move(rank), tail_, kept));
     }
 
     // The same with the table that another criterion about the same samples has of a plan.
     void share_plan(const TailCriterion& other, std::int32_t i) {
         const auto same = [&] {
             return other.samples_.samples.size() == samples_.samples.size() && other.leaves() == leaves() &&
-                   other.tail_ == tail_ && other.trees_ == trees_ && (plans_.empty() || other.n_samples_ == n_samples_);
+                   other.tail_ == tail_ && other.trees() == trees() &&
+                   (plans_.empty() || other.n_samples_ == n_samples_);
         };
         if (!same()) throw std::invalid_argument("All plans must have the same samples.");
         plans_.push_back(other.plans_.at(static_cast<std::size_t>(i)));
@@ -432,7 +408,7 @@ public:
     }
 
     bool bound_again(OpenBox& open, double tau) const override {
-        const LeafView best = LeafView(open.best).first(static_cast<std::size_t>(trees_));
+        const LeafView best = LeafView(open.best).first(static_cast<std::size_t>(trees()));
         const std::int32_t level = least_of(open.worst, best, open.levels[open.worst]).eta;
         if (level == open.levels[open.worst]) return true;
         open.levels[open.worst] = level;
@@ -444,7 +420,7 @@ public:
         const EtaRange range = open.etas;
         double *part = room(open).part.data(), *sums = open.sums.data();
         std::fill(sums + range.first, sums + range.last + 1, 0.0);
-        for (std::int32_t t = 0; t < trees_; ++t) {
+        for (std::int32_t t = 0; t < trees(); ++t) {
             const double factor = multiplier * tilt(open, open.worst, t);
             bool fresh = true;
             open.reach.each(t, [&](std::int32_t leaf) {
@@ -492,7 +468,7 @@ protected:
     bool pulls(const OpenBox& open, double tau) const {
         const auto here = open.counted();
         double there = 0.0;
-        for (std::int32_t t = 0; t < trees_; ++t) there += worth(open, open.worst, t, here[t], open.eta);
+        for (std::int32_t t = 0; t < trees(); ++t) there += worth(open, open.worst, t, here[t], open.eta);
         return there > tau;
     }
     // The factor of a tree's values of the alternative in the box, against a rival.
@@ -501,17 +477,17 @@ protected:
     virtual void take_off(const OpenBox& open, std::int32_t r, std::vector<double>& numbers) const {
         const ListedLeaves& listed = room(open).listed;
         numbers.resize(listed.leaves.size());
-        for (std::int32_t t = 0; t < trees_; ++t)
+        for (std::int32_t t = 0; t < trees(); ++t)
             for (std::int32_t i = listed.from[t]; i < listed.from[t + 1]; ++i)
                 numbers[i] = -rival_part(open, r, t, listed.leaves[i]);
     }
     // Go through the reach of a box once; the functions below read the listed leaves.
-    void list(OpenBox& open) const { open.reach.list(trees_, room(open).listed); }
+    void list(OpenBox& open) const { open.reach.list(trees(), room(open).listed); }
     // The etas of a range that suit some context of the box, by one plan's table: at which at most the tail, and this
     // much more per tree, lies above, but not at the eta before. With luck they are not far from a guess. An empty
     // range where none suits.
     EtaRange bracket(const OpenBox& open, const TailTable& plan, EtaRange range, double slack, EtaRange guess) const {
-        const double tail = (tail_ + slack) * trees_;
+        const double tail = (tail_ + slack) * trees();
         const ListedLeaves& listed = room(open).listed;
         const auto some = [&](std::int32_t k) { return !(plan.smallest_above(listed, k, tail) > tail); };
         const auto all = [&](std::int32_t k) { return !(plan.largest_above(listed, k, tail) > tail); };
@@ -525,7 +501,7 @@ protected:
         return {first, last};
     }
 
-    std::int32_t trees() const { return trees_; }
+    std::int32_t trees() const { return samples_.trees; }
     const TailTable& alternative() const { return *plans_.front(); }
     const TailTable& rival(std::int32_t r) const { return *plans_[static_cast<std::size_t>(r) + 1]; }
     // Rivals with a table of their own; the others are shown as rows, under one threshold each.
@@ -598,7 +574,7 @@ private:
     // Shares shrink with eta in every leaf, and their sums do so in spite of rounding: an eta that is dropped by
     // mistake has almost exactly the tail above, so that the next one is as good.
     EtaRange quantiles(const OpenBox& open, EtaRange range) const {
-        const double tail = tail_ * trees_;
+        const double tail = tail_ * trees();
         const ListedLeaves& listed = room(open).listed;
         const TailTable& plan = alternative();
         const auto few = [&](std::int32_t k) { return !(plan.smallest_above(listed, k, tail) > tail); };
@@ -617,12 +593,12 @@ private:
         std::vector<double>& taken_off = worst ? own.taken_off : own.taken_off_others;
         take_off(open, r, taken_off);
         if (worst) {
-            own.parts.resize(static_cast<std::size_t>(trees_) * width);
+            own.parts.resize(static_cast<std::size_t>(trees()) * width);
             own.parts_of = range;
         }
         double* sums = open.sums.data() + range.first;
         std::fill(sums, sums + width, 0.0);
-        for (std::int32_t t = 0; t < trees_; ++t) {
+        for (std::int32_t t = 0; t < trees(); ++t) {
             double* part = worst ? own.parts.data() + static_cast<std::size_t>(t) * width : own.part.data();
             if (!least_row(open, t, r, range, taken_off.data(), part)) return {1, 0};
             for (std::size_t k = 0; k < width; ++k) sums[k] += part[k];
@@ -640,7 +616,7 @@ private:
         const double* sums = own.worst_sums.data() + range.first;
         ListedLeaves& listed = own.listed;
         std::int32_t left = 0;
-        for (std::int32_t t = 0; t < trees_; ++t) {
+        for (std::int32_t t = 0; t < trees(); ++t) {
             std::int32_t i = listed.from[t];
             const std::int32_t last = listed.from[t + 1];
             const double* part =
@@ -673,7 +649,7 @@ private:
                 return !kept;
             });
         }
-        listed.from[trees_] = left;
+        listed.from[trees()] = left;
     }
 
     // Under the eta of the bound, every tree's leaf with the smallest A - B, and how much smaller it is than at the
@@ -681,7 +657,7 @@ private:
     void choose_best(OpenBox& open) const {
         const TailScratch& own = room(open);
         open.prices.resize(static_cast<std::size_t>(leaves()));
-        for (std::int32_t t = 0; t < trees_; ++t) {
+        for (std::int32_t t = 0; t < trees(); ++t) {
             const double factor = tilt(open, open.worst, t);
             Least least;
             for (std::int32_t i = own.listed.from[t]; i < own.listed.from[t + 1]; ++i) {
@@ -696,7 +672,6 @@ private:
 
     LeafSamples samples_;
     double tail_;
-    std::int32_t trees_;
     std::int32_t n_samples_ = 0;
     std::vector<std::shared_ptr<const TailTable>> plans_;  // other criteria may share them
     std::vector<const double*> shown_;

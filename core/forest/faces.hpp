@@ -10,7 +10,6 @@
 #include <optional>
 #include <vector>
 
-#include "base/numbers.hpp"
 #include "base/settings.hpp"
 #include "criteria/criterion.hpp"
 

@@ -11,7 +11,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "base/numbers.hpp"
+#include "base/settings.hpp"
 #include "base/team.hpp"
 #include "forest/forest_worker.hpp"
 
@@ -67,7 +67,6 @@ public:
     void answer(std::vector<double> row) { workers_[0]->answer(std::move(row)); }
     // A plan that was met elsewhere.
     void meet(std::vector<double> row) { workers_[0]->meet(std::move(row)); }
-    std::int32_t rivals_met() const { return workers_[0]->rivals_met(); }
     // Show the criterion the rivals met last, for whoever else looks at it; the search goes on with those of its box.
     void show_latest(std::int32_t count) { workers_[0]->show_latest(count); }
 

@@ -15,11 +15,10 @@
 #include <vector>
 
 #include "base/deadline.hpp"
-#include "base/numbers.hpp"
 #include "base/settings.hpp"
 #include "bounds/mixture.hpp"
 #include "bounds/shares.hpp"
-#include "criteria/rivals.hpp"
+#include "criteria/plan_rows.hpp"
 #include "forest/faces.hpp"
 #include "forest/few_changes.hpp"
 #include "forest/queue.hpp"
@@ -153,7 +152,6 @@ public:
         rivals_ = 0;  // a rival of the box under way may have made room for it
     }
 
-    std::int32_t rivals_met() const { return met_.count(); }
     std::size_t bytes() const { return met_.bytes(); }
 
     void show_latest(std::int32_t count) {

@@ -267,4 +267,24 @@ private:
     std::vector<std::int16_t> rows_;
 };
 
+// The samples of every leaf: those of leaf i are samples[first[i]], ... as many as size[i]. They share a leaf's weight
+// alike, or in proportion to their mass.
+struct LeafSamples {
+    std::span<const std::int32_t> samples;
+    std::span<const std::int64_t> first, size;
+    std::int32_t trees = 1;             // that the leaves belong to
+    std::span<const double> mass = {};  // of every sample; empty where all count alike
+
+    std::span<const std::int32_t> of(std::int32_t leaf) const {
+        return samples.subspan(static_cast<std::size_t>(first[leaf]), static_cast<std::size_t>(size[leaf]));
+    }
+    double mass_of(std::int32_t sample) const { return mass.empty() ? 1.0 : mass[static_cast<std::size_t>(sample)]; }
+    double total(std::int32_t leaf) const {
+        if (mass.empty()) return static_cast<double>(size[leaf]);
+        double sum = 0.0;
+        for (const std::int32_t sample : of(leaf)) sum += mass_of(sample);
+        return sum;
+    }
+};
+
 }  // namespace whence

@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "base/numbers.hpp"
+#include "base/settings.hpp"
 #include "forest/grid.hpp"
 
 namespace whence {

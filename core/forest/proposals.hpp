@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "base/deadline.hpp"
-#include "base/numbers.hpp"
 #include "base/settings.hpp"
 #include "criteria/criterion.hpp"
 #include "forest/few_changes.hpp"

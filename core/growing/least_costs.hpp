@@ -11,7 +11,8 @@
 #include <span>
 #include <vector>
 
-#include "base/numbers.hpp"
+#include "base/settings.hpp"
+#include "routes/network.hpp"
 
 namespace whence {
 
@@ -50,6 +51,24 @@ public:
         for (std::size_t i = 0; i < rows.size(); ++i) add(rows[i], weights[i]);
         return least();
     }
+};
+
+// Sums over the rows, one by one: so many numbers a row.
+class Sums : public Gathered {
+public:
+    Sums(std::span<const double> values, std::size_t width) : sums_(width), values_(values) {}
+
+    void clear() override { std::ranges::fill(sums_, 0.0); }
+    void add(int row, double weight) override {
+        const double* const value = values_.data() + static_cast<std::size_t>(row) * sums_.size();
+        for (std::size_t i = 0; i < sums_.size(); ++i) sums_[i] += weight * value[i];
+    }
+
+protected:
+    std::vector<double> sums_;
+
+private:
+    std::span<const double> values_;
 };
 
 // A problem and a history, of which several threads may gather rows.
@@ -141,29 +160,20 @@ public:
         : demands_(std::move(demands)),
           holding_(std::move(holding)),
           backorder_(std::move(backorder)),
-          budget_(std::move(budget)) {}
+          budget_(std::move(budget)) {
+        for (const double multiplier : budget_.multipliers) {
+            for (std::size_t j = 0; j < holding_.size(); ++j)
+                shares_.push_back(std::max(0.0, backorder_[j] - multiplier) / (holding_[j] + backorder_[j]));
+        }
+    }
 
     std::size_t rows() const override { return demands_.size() / holding_.size(); }
-    std::unique_ptr<Gathered> gather() const override {
-        return std::make_unique<Rows>(demands_, holding_, backorder_, budget_);
-    }
+    std::unique_ptr<Gathered> gather() const override { return std::make_unique<Rows>(*this); }
 
 private:
     class Rows : public Gathered {
     public:
-        Rows(std::span<const double> demands, std::span<const double> holding, std::span<const double> backorder,
-             const Budget& budget)
-            : demands_(demands),
-              holding_(holding),
-              backorder_(backorder),
-              budget_(budget),
-              parted_(holding.size() * budget.multipliers.size()) {
-            for (const double multiplier : budget.multipliers) {
-                for (std::size_t j = 0; j < holding.size(); ++j) {
-                    shares_.push_back(std::max(0.0, backorder[j] - multiplier) / (holding[j] + backorder[j]));
-                }
-            }
-        }
+        explicit Rows(const StockCosts& all) : all_(all), parted_(all.shares_.size()) {}
 
         void clear() override {
             for (Parted& product : parted_) product.clear();
@@ -171,100 +181,64 @@ private:
         }
 
         void add(int row, double weight) override {
-            const std::size_t products = holding_.size();
-            const double* const demand = demands_.data() + static_cast<std::size_t>(row) * products;
-            for (std::size_t k = 0; k < parted_.size(); ++k) parted_[k].add({demand[k % products], weight}, shares_[k]);
+            const std::size_t products = all_.holding_.size();
+            const double* const demand = all_.demands_.data() + static_cast<std::size_t>(row) * products;
+            for (std::size_t k = 0; k < parted_.size(); ++k)
+                parted_[k].add({demand[k % products], weight}, all_.shares_[k]);
             weight_ += weight;
         }
 
         double least() override {
             double largest = -kInfinity;
             auto product = parted_.begin();
-            for (const double multiplier : budget_.multipliers) {
-                double total = -multiplier * budget_.units * weight_;
-                for (std::size_t j = 0; j < holding_.size(); ++j, ++product) {
-                    total += product->cost(holding_[j], backorder_[j], multiplier);
-                }
+            for (const double multiplier : all_.budget_.multipliers) {
+                double total = -multiplier * all_.budget_.units * weight_;
+                for (std::size_t j = 0; j < all_.holding_.size(); ++j, ++product)
+                    total += product->cost(all_.holding_[j], all_.backorder_[j], multiplier);
                 largest = std::max(largest, total);
             }
             return largest;
         }
 
     private:
-        std::span<const double> demands_, holding_, backorder_;
-        const Budget& budget_;
+        const StockCosts& all_;
         std::vector<Parted> parted_;  // by multiplier and product
-        std::vector<double> shares_;
         double weight_ = 0.0;
     };
 
     std::vector<double> demands_, holding_, backorder_;
     Budget budget_;
+    std::vector<double> shares_;  // of the weight that the best quantity covers, by multiplier and product
 };
 
 // Routes of a network without cycles, under expected cost: dynamic programming.
 class RouteCosts : public LeastCosts {
 public:
-    struct Arc {
-        int from, edge, to;
-    };
-
-    // Costs by row and edge; arcs such that all that leave a node come after all that leave the nodes behind it.
-    RouteCosts(std::vector<double> costs, std::size_t edges, std::vector<Arc> arcs, int nodes, int source, int target)
-        : arcs_(std::move(arcs)),
-          nodes_(nodes),
-          source_(source),
-          target_(target) {
-        const std::size_t rows = costs.size() / edges;
-        costs_.reserve(rows * arcs_.size());
-        for (std::size_t row = 0; row < rows; ++row) {
-            for (const Arc& arc : arcs_) costs_.push_back(costs[row * edges + arc.edge]);
-        }
+    // Costs by row and edge.
+    RouteCosts(std::span<const double> costs, std::size_t edges, Network network) : network_(std::move(network)) {
+        for (std::size_t row = 0; row < costs.size(); row += edges)
+            for (const Arc& arc : network_.arcs()) costs_.push_back(costs[row + static_cast<std::size_t>(arc.edge)]);
     }
 
-    std::size_t rows() const override { return costs_.size() / arcs_.size(); }
-    std::unique_ptr<Gathered> gather() const override {
-        return std::make_unique<Rows>(costs_, arcs_, nodes_, source_, target_);
-    }
+    std::size_t rows() const override { return costs_.size() / network_.arcs().size(); }
+    std::unique_ptr<Gathered> gather() const override { return std::make_unique<Rows>(*this); }
 
 private:
-    class Rows : public Gathered {
+    class Rows : public Sums {
     public:
-        Rows(std::span<const double> costs, std::span<const Arc> arcs, int nodes, int source, int target)
-            : costs_(costs),
-              arcs_(arcs),
-              source_(source),
-              target_(target),
-              sums_(arcs.size()),
-              distance_(nodes) {}
-
-        void clear() override { std::ranges::fill(sums_, 0.0); }
-
-        void add(int row, double weight) override {
-            const double* const cost = costs_.data() + static_cast<std::size_t>(row) * sums_.size();
-            for (std::size_t a = 0; a < sums_.size(); ++a) sums_[a] += weight * cost[a];
-        }
+        explicit Rows(const RouteCosts& all) : Sums(all.costs_, all.network_.arcs().size()), network_(all.network_) {}
 
         double least() override {
-            std::ranges::fill(distance_, kInfinity);
-            distance_[target_] = 0.0;
-            for (std::size_t a = 0; a < sums_.size(); ++a) {
-                const double through = sums_[a] + distance_[arcs_[a].to];
-                if (through < distance_[arcs_[a].from]) distance_[arcs_[a].from] = through;
-            }
-            return distance_[source_];
+            return network_.cheapest(distance_, [&](std::size_t a) { return sums_[a]; }, [](std::size_t) {});
         }
 
     private:
-        std::span<const double> costs_;
-        std::span<const Arc> arcs_;
-        int source_, target_;
-        std::vector<double> sums_, distance_;
+        const Network& network_;
+        std::vector<double> distance_;
     };
 
     std::vector<double> costs_;  // by row and arc, in the order of the arcs
-    std::vector<Arc> arcs_;
-    int nodes_, source_, target_;
+    Network network_;
 };
 
 // Plans that are tried: what each row counts for under each of them.
@@ -284,16 +258,9 @@ public:
     std::unique_ptr<Gathered> gather() const override { return std::make_unique<Rows>(values_, width_); }
 
 private:
-    class Rows : public Gathered {
+    class Rows : public Sums {
     public:
-        Rows(std::span<const double> values, std::size_t width) : values_(values), sums_(width) {}
-
-        void clear() override { std::ranges::fill(sums_, 0.0); }
-
-        void add(int row, double weight) override {
-            const double* const value = values_.data() + static_cast<std::size_t>(row) * sums_.size();
-            for (std::size_t p = 0; p < sums_.size(); ++p) sums_[p] += weight * value[p];
-        }
+        using Sums::Sums;
 
         double least() override {
             std::array<double, kLanes> lane;
@@ -303,10 +270,6 @@ private:
             }
             return *std::ranges::min_element(lane);
         }
-
-    private:
-        std::span<const double> values_;
-        std::vector<double> sums_;
     };
 
     // Plans whose smallest sum is looked for side by side.

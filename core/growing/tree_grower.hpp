@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/settings.hpp"
 #include "growing/least_costs.hpp"
 
 namespace whence {
@@ -78,9 +79,6 @@ private:
     std::vector<int> rank_;  // by feature and row: the row's value among all that there are, -1 where it is missing
     std::vector<std::vector<float>> values_;  // by feature: the values, in ascending order
 };
-
-// What is gained, as a share of the cost, must be more than rounding.
-inline constexpr double kGain = 1e-9;
 
 // Numbers that look random, the same ones everywhere (splitmix64).
 class Draws {
@@ -258,7 +256,7 @@ private:
             sorted(node, features_[k], true);
             try_cuts(features_[k], true, by_cost, by_outcomes);
         }
-        if (by_cost.cost < whole - kGain * std::abs(whole)) return by_cost.split;
+        if (by_cost.cost < whole - kRounding.gain * std::abs(whole)) return by_cost.split;
         return by_outcomes.split;
     }
 

@@ -23,11 +23,10 @@
 #include <vector>
 
 #include "base/deadline.hpp"
-#include "base/numbers.hpp"
+#include "base/select.hpp"
 #include "base/settings.hpp"
 #include "base/simplex.hpp"
 #include "kernels/kernel_shape.hpp"
-#include "neighbours/changing_axes.hpp"
 #include "neighbours/neighbour_space.hpp"
 #include "neighbours/waiting_boxes.hpp"
 
@@ -46,36 +45,21 @@ enum class Measure {
     sums,     // absolute differences, with a factor an axis
 };
 
-// Mean of the worst costs with a share `tail` of the weight, and where they begin.
-struct Tail {
-    double mean, begin;
-};
-
+// The worst costs, with a share `tail` of the weight.
 inline Tail tail_of(std::span<const int> members, const std::vector<double>& costs, const std::vector<double>& values,
                     double total, double tail) {
     std::vector<std::pair<double, double>> own;
     own.reserve(members.size());
     for (std::size_t i = 0; i < members.size(); ++i) own.emplace_back(costs[members[i]], values[i] / total);
-    std::ranges::sort(own, std::ranges::greater{});
-    double left = tail, sum = 0.0, begin = own.front().first;
-    for (const auto& [cost, weight] : own) {
-        begin = cost;
-        const double part = std::min(left, weight);
-        sum += part * cost;
-        left -= part;
-        if (left <= 0.0) break;
-    }
-    return {sum / (tail - std::max(left, 0.0)), begin};
+    return worst_of(own, tail);
 }
 
+// How past contexts weigh. The points of the space are theirs along the axes, or the slopes of their scores; its base
+// is what coordinates that cannot move add, and the entries of its scores what categories do.
 struct Observations {
     Measure measure;
     Kernel kernel;
-    bool gaussian;                // whether any factor that all values have in common can be left out
-    std::vector<double> rows;     // slopes or past contexts along the axes, one row each
     std::vector<double> factors;  // one an axis; not for scores
-    std::vector<double> base;     // what coordinates that cannot move add
-    std::vector<double> entries;  // what every category of every category axis adds, one row each
     double least;                 // least sum of the kernel's values that counts; 0 for any
 };
 
@@ -100,10 +84,6 @@ public:
           mean_(space_.axes.size()),
           along_(space_.axes.size()),
           trial_(space_.axes.size()) {
-        for (const Axis& axis : space_.axes) {
-            first_.push_back(ranks_);
-            if (axis.kind == Kind::category) ranks_ += axis.costs.size();
-        }
         std::iota(all_.begin(), all_.end(), 0);
         if (past_.least > 0.0) add_sum(past_.least, std::vector<double>(space_.base.size(), -1.0));
         push(0.0, whole_, share(all_));
@@ -200,7 +180,7 @@ private:
     double weigh(std::span<const int> members, std::span<const double> context, std::vector<double>& values) const {
         values.resize(members.size());
         for (std::size_t i = 0; i < members.size(); ++i) values[i] = far_at(members[i], context);
-        const double nearest = past_.gaussian ? *std::ranges::min_element(values) : 0.0;
+        const double nearest = past_.kernel.gaussian() ? *std::ranges::min_element(values) : 0.0;
         double total = 0.0;
         for (double& value : values) {
             value = past_.kernel.value(value - nearest);
@@ -296,20 +276,6 @@ private:
         return found.cost;
     }
 
-    // Where too many axes could change, add the box once with one of them at the start and once with it among those
-    // that change; whether it came to that.
-    bool choose(const Split& split, double least, Members members) {
-        const int axis = changing_.undecided(whole_, split.axis);
-        if (axis < 0) return false;
-        Box part = whole_;
-        part.charged[axis] = 1;
-        push(least, part, members);
-        part = whole_;
-        part.low[axis] = part.high[axis] = space_.axes[axis].start;
-        push(least, part, std::move(members));
-        return true;
-    }
-
     void push(double key, Box& box, Members members) {
         if (!box.settle(space_)) return;
         key = std::max(key, box.project(space_));
@@ -373,7 +339,11 @@ private:
         // Past contexts that do not count inside the ball may do so beyond it.
         const Members members = cut ? held : share(kept_);
         const double least = std::max(key, distance + way);
-        if (changing_.limited() && choose(split, least, members)) return;
+        const int axis = changing_.limited() ? changing_.undecided(whole_, split.axis) : -1;
+        if (axis >= 0) {
+            changing_.either_way(whole_, axis, [&](Box& part) { push(least, part, members); });
+            return;
+        }
         Box part = whole_;
         part.high[split.axis] = split.below;
         push(least, part, members);
@@ -386,7 +356,7 @@ private:
     void look(bool slopes) {
         const std::size_t q = space_.axes.size();
         common_ = 0.0;
-        if (past_.gaussian) refer();
+        if (past_.kernel.gaussian()) refer();
         if (tail_) aim();
         for (std::size_t s = 0; s < sums_.size(); ++s) {
             looks_[s].here = looks_[s].least = sums_[s].constant;
@@ -397,7 +367,7 @@ private:
         values_in_.clear();
         for (const int member : members_) {
             const Far far = measure(member);
-            if (past_.gaussian && far.near < -kSettings.contexts.largest_exponent) {
+            if (past_.kernel.gaussian() && far.near < -kSettings.contexts.largest_exponent) {
                 // The box is far too large for a bound.
                 kept_ = members_;
                 for (Look& look : looks_) {
@@ -444,7 +414,7 @@ private:
         double total = 0.0;
         for (std::size_t i = 0; i < members_.size(); ++i) {
             const double weight = past_.kernel.value(values_[i] - common_);
-            const double* const row = past_.rows.data() + static_cast<std::size_t>(members_[i]) * q;
+            const double* const row = space_.point(members_[i]);
             for (std::size_t j = 0; j < q; ++j) {
                 if (!sums) {
                     mean_[j] += weight * row[j];
@@ -461,20 +431,17 @@ private:
     // How far a past context is at the nearest context of the box, and anywhere in it; its slopes go to `along_`.
     Far measure(int member) {
         const std::size_t q = space_.axes.size();
-        const double* const row = past_.rows.data() + static_cast<std::size_t>(member) * q;
-        const bool squares_follow = past_.gaussian && past_.measure == Measure::sums;
-        const double base = past_.base[member] - (squares_follow ? 0.0 : common_);
+        const double* const row = space_.point(member);
+        const bool squares_follow = past_.kernel.gaussian() && past_.measure == Measure::sums;
+        const double base = space_.base[member] - (squares_follow ? 0.0 : common_);
         Far found{base, base, base};
         for (std::size_t j = 0; j < q; ++j) {
             const double low = box_.low[j], high = box_.high[j], at = box_.nearest[j];
             if (space_.axes[j].kind == Kind::category) {
-                const double* const entries =
-                    past_.entries.data() + static_cast<std::size_t>(member) * ranks_ + first_[j];
-                const auto first = static_cast<std::size_t>(low), last = static_cast<std::size_t>(high);
-                const auto [least, most] = std::minmax_element(entries + first, entries + last + 1);
-                found.here += entries[first];
-                found.near += *least;
-                found.far += *most;
+                const Interval adds = space_.scores.span(member, static_cast<int>(j), low, high);
+                found.here += added(member, j, low);
+                found.near += adds.low;
+                found.far += adds.high;
                 along_[j] = {0.0, 0.0};
             } else if (past_.measure == Measure::scores) {
                 const double slope = row[j] - mean_[j], one = slope * (low - at), other = slope * (high - at);
@@ -655,15 +622,19 @@ private:
                                     [&](const neighbours::Gap& gap) { return gap.low < value && value < gap.high; });
     }
 
+    // What a category adds to how far a past context is.
+    double added(int member, std::size_t axis, double rank) const {
+        return space_.scores.entries(member, static_cast<int>(axis))[static_cast<std::size_t>(rank)];
+    }
+
     // How far a past context is from a context.
     double far_at(int member, std::span<const double> context) const {
         const std::size_t q = space_.axes.size();
-        const double* const row = past_.rows.data() + static_cast<std::size_t>(member) * q;
-        double far = past_.base[member];
+        const double* const row = space_.point(member);
+        double far = space_.base[member];
         for (std::size_t j = 0; j < q; ++j) {
             if (space_.axes[j].kind == Kind::category) {
-                far += past_.entries[static_cast<std::size_t>(member) * ranks_ + first_[j] +
-                                     static_cast<std::size_t>(context[j])];
+                far += added(member, j, context[j]);
             } else if (past_.measure == Measure::scores) {
                 far += row[j] * context[j];
             } else {
@@ -671,7 +642,7 @@ private:
                 far += past_.factors[j] * (past_.measure == Measure::squares ? away * away : std::abs(away));
             }
         }
-        return past_.gaussian && past_.measure == Measure::sums ? far * far : far;
+        return past_.kernel.gaussian() && past_.measure == Measure::sums ? far * far : far;
     }
 
     // The largest of the sums in a context, as a share of its size: not above 0 where all are as asked for.
@@ -709,8 +680,6 @@ private:
     std::vector<int> all_;                     // numbers of all past contexts
     std::vector<double> levels_;               // of a tail, the threshold of every rival in the box under way
     std::vector<Sum> sums_;
-    std::vector<std::size_t> first_;  // where the entries of an axis begin
-    std::size_t ranks_ = 0;
 
     Waiting waiting_;
     std::int64_t nodes_ = 0;

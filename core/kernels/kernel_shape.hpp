@@ -4,19 +4,21 @@
 #include <algorithm>
 #include <cmath>
 
+#include "neighbours/neighbour_axes.hpp"
+
 namespace whence::kernels {
 
-enum class Shape { gaussian, epanechnikov, biweight, tricube };
+using neighbours::Interval;
 
-struct Interval {
-    double low, high;
-};
+enum class Shape { gaussian, epanechnikov, biweight, tricube };
 
 // A kernel as a function of what measures the distance: its square, or itself. It falls with it everywhere.
 class Kernel {
 public:
     Kernel(Shape shape, bool squared) : shape_(shape), squared_(squared), steepest_(steepest_at()) {}
 
+    // Where it is, any factor that all values have in common can be left out.
+    bool gaussian() const { return shape_ == Shape::gaussian; }
     double value(double far) const {
         if (shape_ == Shape::gaussian) return std::exp(squared_ ? -0.5 * far : -0.5 * far * far);
         if (far >= 1.0) return 0.0;

@@ -8,6 +8,10 @@
 
 namespace whence::neighbours {
 
+struct Interval {
+    double low, high;
+};
+
 enum class Kind { continuous, discrete, category };
 
 // An open interval between allowed values that is not allowed itself.
@@ -40,7 +44,8 @@ struct Axis {
     }
     // Whether the value opposite of one that is seen from an interval lies inside: distances from it rise, then fall.
     bool turns(double x, double low, double high) const {
-        return period > 0.0 && inner(opposite(x, low, high), low, high);
+        const double other = period > 0.0 ? opposite(x, low, high) : low;
+        return low < other && other < high;
     }
     // The value opposite of it that is nearest to the interval's middle.
     double opposite(double x, double low, double high) const { return seen(x + 0.5 * period, low, high); }
@@ -57,7 +62,6 @@ struct Axis {
 
 private:
     Reach reach_round(double x, double low, double high, double at) const;
-    static bool inner(double x, double low, double high) { return low < x && x < high; }
 };
 
 struct Space;

@@ -55,10 +55,18 @@ public:
         if (!space_.rules.empty() && !space_.rules.narrow(space_, box)) return Verdict::pruned;
         distance = box.project(space_);
         if (radius < distance) return Verdict::pruned;
-        const double reach = enter(radius - distance);
+        // How far distances may get inside the ball, or the room that it has where scores stand for them.
+        double reach = box.shrink(space_, radius - distance);
+        if (space_.linear()) {
+            reach = radius - distance;
+            space_.scores.mean(sets.open, mean);
+        }
         if (!measure(reach) || !settle_by_intervals()) return Verdict::pruned;
         if (sets.open.size() <= Pairs::kMost) {
-            compare_pairs(reach);
+            if (space_.linear())
+                pairs_.compare_scores(space_, box, sets.open, number_, reach);
+            else
+                pairs_.compare(space_, box, sets.open, number_, 2.0 * reach);
             if (!settle_by_pairs()) return Verdict::pruned;
         } else {
             chosen = sets.settled;
@@ -222,12 +230,10 @@ private:
         for (int j = 0; j < box.dimension(); ++j) {
             const double low = box.low[j], high = box.high[j];
             if (space_.axes[j].kind == Kind::category) {
-                const double* const entries = space_.scores.entries(member, j);
-                const auto first = static_cast<std::size_t>(low), last = static_cast<std::size_t>(high);
-                const auto [least, most] = std::minmax_element(entries + first, entries + last + 1);
-                category += entries[first];
-                category_near += *least;
-                category_far += *most;
+                const Interval adds = space_.scores.span(member, j, low, high);
+                category += space_.scores.entries(member, j)[static_cast<std::size_t>(low)];
+                category_near += adds.low;
+                category_far += adds.high;
             } else {
                 const double slope = slopes[j] - mean[j], nearest = box.nearest[j];
                 number += slope * nearest;
@@ -242,22 +248,6 @@ private:
         const double reach = room * steepest + hair;
         return {number, number + category, number - std::min(less, reach) + category_near,
                 number + std::min(more, reach) + category_far};
-    }
-
-    // Look at the open members inside the ball; how far they may get, or the room where scores stand for distances.
-    double enter(double room) {
-        const double reach = box.shrink(space_, room);
-        if (!space_.linear()) return reach;
-        space_.scores.mean(sets.open, mean);
-        return room;
-    }
-
-    void compare_pairs(double reach) {
-        if (space_.linear()) {
-            pairs_.compare_scores(space_, box, sets.open, number_, reach);
-        } else {
-            pairs_.compare(space_, box, sets.open, number_, 2.0 * reach);
-        }
     }
 
     // Where neighbours count by how near they are, they matter even if it is clear who they are: a category is settled
@@ -281,9 +271,8 @@ private:
         const Axis& axis = space_.axes[widest];
         const double middle = 0.5 * (box.low[widest] + box.high[widest]);
         if (axis.kind == Kind::discrete) return split_beyond(space_, widest, middle);
-        for (const Gap& gap : axis.gaps) {
-            if (gap.inside(box.low[widest], box.high[widest])) return {widest, gap.low, gap.high};
-        }
+        const Gap* const gap = gap_between(axis, box.low[widest], box.high[widest]);
+        if (gap != nullptr) return {widest, gap->low, gap->high};
         // Where all is linear, small programs know more than halves do.
         return split.axis < 0 ? split : Split{widest, middle, middle};
     }

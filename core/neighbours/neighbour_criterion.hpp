@@ -11,7 +11,6 @@
 #include <span>
 #include <vector>
 
-#include "base/numbers.hpp"
 #include "base/select.hpp"
 #include "base/settings.hpp"
 
@@ -77,6 +76,38 @@ public:
     double harm(int member) const { return rivals_.empty() ? 0.0 : alternative_[member] - rivals_.back()[member]; }
 
 protected:
+    // What was added up, and the sizes of all of it.
+    struct Sum {
+        double total = 0.0, size = 0.0;
+        void add(double value) {
+            total += value;
+            size += std::abs(value);
+        }
+    };
+    // Add up the `need` smallest numbers of the undecided members.
+    template <class Term>
+    static void add_smallest(Sum& sum, std::size_t need, Members undecided, std::span<double> buffer, Term term) {
+        for (std::size_t i = 0; i < undecided.size(); ++i) buffer[i] = term(undecided[i]);
+        smallest_first(buffer.first(undecided.size()), static_cast<std::ptrdiff_t>(need));
+        for (std::size_t i = 0; i < need; ++i) sum.add(buffer[i]);
+    }
+    // The least sum of what each member counts for, over sets of k of them: those inside and some of the undecided
+    // ones.
+    template <class Term>
+    Sum least_sum(Members inside, Members undecided, std::span<double> buffer, Term term) const {
+        Sum sum;
+        for (const int member : inside) sum.add(term(member));
+        add_smallest(sum, static_cast<std::size_t>(k_) - inside.size(), undecided, buffer, term);
+        return sum;
+    }
+    // Whether what k members say is at most the tolerance on average, with so many standard errors of that.
+    template <class Value>
+    bool agreed_by(Members members, double confidence, Value value) const {
+        double mean = 0.0, squares = 0.0;
+        for (const int member : members) mean += value(member) / k_;
+        for (const int member : members) squares += (value(member) - mean) * (value(member) - mean);
+        return mean + confidence * std::sqrt(squares / (k_ - 1.0) / k_) <= tau_;
+    }
     virtual bool any_cut_hopeless(Members inside, Members undecided, std::span<double> buffer) const = 0;
     // Whether these k members satisfy all cuts in a context.
     virtual bool holds(Members members, std::span<const double>, std::span<double> buffer) const {
@@ -114,23 +145,7 @@ private:
 
     bool agreed(Members members) const override {
         if (!doubts()) return true;
-        const std::vector<double>& difference = differences_.front();
-        double mean = 0.0, squares = 0.0;
-        for (const int member : members) mean += difference[member] / k_;
-        for (const int member : members) squares += (difference[member] - mean) * (difference[member] - mean);
-        return mean + confidence_ * std::sqrt(squares / (k_ - 1.0) / k_) <= tau_;
-    }
-
-    // Whether the smallest mean difference over the sets that are left exceeds the tolerance.
-    bool exceeds(const std::vector<double>& difference, Members inside, Members undecided,
-                 std::span<double> buffer) const {
-        const std::size_t need = static_cast<std::size_t>(k_) - inside.size();
-        double total = 0.0;
-        for (const int member : inside) total += difference[member];
-        for (std::size_t i = 0; i < undecided.size(); ++i) buffer[i] = difference[undecided[i]];
-        smallest_first(buffer.first(undecided.size()), static_cast<std::ptrdiff_t>(need));
-        for (std::size_t i = 0; i < need; ++i) total += buffer[i];
-        return total > k_ * tau_;
+        return agreed_by(members, confidence_, [&](int member) { return differences_.front()[member]; });
     }
 
     // Whether, by the standard errors asked for, no set that is left stands against the first rival.
@@ -171,7 +186,8 @@ private:
 
     bool any_cut_hopeless(Members inside, Members undecided, std::span<double> buffer) const override {
         for (const std::vector<double>& difference : differences_) {
-            if (exceeds(difference, inside, undecided, buffer)) return true;
+            const auto term = [&](int member) { return difference[member]; };
+            if (least_sum(inside, undecided, buffer, term).total > k_ * tau_) return true;
         }
         return doubts() && always_doubtful(inside, undecided, buffer);
     }
@@ -193,11 +209,6 @@ public:
     std::int64_t effort(std::int64_t members) const override { return 3 * members * members * std::ssize(rivals_); }
 
 private:
-    // Mean of the worst tail, and the value at which it begins.
-    struct Tail {
-        double mean, begin;
-    };
-
     // The alternative's smallest tail mean exceeds a rival's largest; failing that, so do all pairs of thresholds.
     bool any_cut_hopeless(Members inside, Members undecided, std::span<double> buffer) const override {
         const Tail least = completed(alternative_, inside, undecided, 1.0, buffer);
@@ -220,14 +231,10 @@ private:
         if (confidence_ == 0.0 || k_ < 2 || rivals_.empty()) return true;
         const std::vector<double>& rival = rivals_.front();
         const double eta = threshold(alternative_, members), level = threshold(rival, members);
-        const auto value = [&](int member) {
+        return agreed_by(members, confidence_, [&](int member) {
             const double beyond = std::max(alternative_[member] - eta, 0.0) - std::max(rival[member] - level, 0.0);
             return eta - level + beyond * k_ / tail_;
-        };
-        double mean = 0.0, squares = 0.0;
-        for (const int member : members) mean += value(member) / k_;
-        for (const int member : members) squares += (value(member) - mean) * (value(member) - mean);
-        return mean + confidence_ * std::sqrt(squares / (k_ - 1.0) / k_) <= tau_;
+        });
     }
 
     // The smallest of the members' costs above which there are no more of them than the tail.
@@ -268,17 +275,11 @@ private:
     // eta at one of the members' costs: for a fixed pair the best members are the smallest terms.
     bool thresholds_hopeless(const std::vector<double>& rival, double threshold, double eta_low, double eta_high,
                              Members inside, Members undecided, std::span<double> buffer) const {
-        const std::size_t need = static_cast<std::size_t>(k_) - inside.size();
         const auto possible = [&](double eta) {
             const auto term = [&](int member) {
                 return std::max(alternative_[member] - eta, 0.0) - std::max(rival[member] - threshold, 0.0);
             };
-            double total = 0.0;
-            for (const int member : inside) total += term(member);
-            for (std::size_t i = 0; i < undecided.size(); ++i) buffer[i] = term(undecided[i]);
-            smallest_first(buffer.first(undecided.size()), static_cast<std::ptrdiff_t>(need));
-            for (std::size_t i = 0; i < need; ++i) total += buffer[i];
-            return eta - threshold + total / tail_ <= tau_;
+            return eta - threshold + least_sum(inside, undecided, buffer, term).total / tail_ <= tau_;
         };
         for (const Members group : {inside, undecided}) {
             for (const int member : group) {

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "base/deadline.hpp"
-#include "base/numbers.hpp"
 #include "base/select.hpp"
 #include "base/settings.hpp"
 #include "base/simplex.hpp"
@@ -157,8 +156,7 @@ private:
             const Axis& axis = space_.axes[j];
             if (box.moves(j)) {
                 moving_.push_back(j);
-                const bool gap =
-                    std::ranges::any_of(axis.gaps, [&](const Gap& one) { return one.inside(box.low[j], box.high[j]); });
+                const bool gap = gap_between(axis, box.low[j], box.high[j]) != nullptr;
                 placeable = placeable && axis.kind == Kind::continuous && !gap;
             }
             if (axis.kind == Kind::category) continue;
@@ -202,11 +200,8 @@ private:
             for (std::size_t i = 0; i < m; ++i) from[m + i] = std::abs(box.high[j] - x[i]);
             for (std::size_t i = 0; i < m; ++i) from[2 * m + i] = std::abs(box.nearest[j] - x[i]);
         }
-        implies_.resize(m * m);
-        implied_by_.resize(m * m);
-        most_.resize(m);
         const double* const here = examined.here.data();
-        for (std::size_t a = 0; a < m; ++a) {
+        relate_by([&](std::size_t a) {
             double* const most = most_.data();
             for (std::size_t b = 0; b < m; ++b) most[b] = here[b] - here[a];
             for (std::size_t place = 0; place < axes; ++place) {
@@ -218,22 +213,16 @@ private:
                     most[b] += std::max(low[b] - low[a], high[b] - high[a]) - now[b] + now[a];
                 }
             }
-            for (std::size_t b = 0; b < m; ++b) {
-                const double in_ball = std::min(most[b], here[b] - here[a] + ball);
-                implies_[a * m + b] = implied_by_[b * m + a] = a != b && in_ball < space_.separation;
-            }
-        }
+            for (std::size_t b = 0; b < m; ++b) most[b] = std::min(most[b], here[b] - here[a] + ball);
+        });
     }
 
     // The same where scores stand for distances.
     void relate_scores(const Examiner& examined, double room) {
         const Box& box = examined.box;
         const std::size_t m = m_;
-        implies_.resize(m * m);
-        implied_by_.resize(m * m);
-        most_.resize(m);
         steepest_.resize(m);
-        for (std::size_t a = 0; a < m; ++a) {
+        relate_by([&](std::size_t a) {
             std::ranges::fill(most_, 0.0);
             std::ranges::fill(steepest_, 0.0);
             for (std::size_t place = 0; place < moving_.size(); ++place) {
@@ -250,9 +239,22 @@ private:
             for (std::size_t b = 0; b < m; ++b) {
                 const double in_ball =
                     std::min(most_[b], room * steepest_[b] * (1.0 + kRounding.steepest) + kRounding.miss);
-                const double most = examined.here[b] - examined.here[a] + in_ball;
-                implies_[a * m + b] = implied_by_[b * m + a] = a != b && most < space_.separation;
+                most_[b] = examined.here[b] - examined.here[a] + in_ball;
             }
+        });
+    }
+
+    // The same by how much farther than a member all others can be at most, which `look(a)` finds.
+    template <class Look>
+    void relate_by(Look look) {
+        const std::size_t m = m_;
+        implies_.resize(m * m);
+        implied_by_.resize(m * m);
+        most_.resize(m);
+        for (std::size_t a = 0; a < m; ++a) {
+            look(a);
+            for (std::size_t b = 0; b < m; ++b)
+                implies_[a * m + b] = implied_by_[b * m + a] = a != b && most_[b] < space_.separation;
         }
     }
 

@@ -9,12 +9,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <optional>
 #include <span>
 #include <vector>
 
-#include "base/numbers.hpp"
 #include "base/select.hpp"
 #include "base/settings.hpp"
 #include "neighbours/neighbour_box.hpp"
@@ -84,34 +82,26 @@ public:
         if (unit <= 0.0) return;
         for (const std::vector<double>& rival : rivals_) {
             Line line{0.0, std::vector<double>(axes_), std::vector<double>(axes_)};
-            double size = 0.0;
-            const auto add = [&](double value) {
-                line.here += value;
-                size += std::abs(value);
-            };
+            Sum here;
             for (const int member : inside) {
                 const double term = alternative_[member] - rival[member] - tau_;
                 const Seen& seen = seen_[member];
-                add(term * unit / seen.here);
+                here.add(term * unit / seen.here);
                 const double slow = unit / (seen.far * seen.far), fast = unit / (seen.near * seen.near);
                 for (std::size_t j = 0; j < axes_; ++j) {
-                    const Slope along = along_[static_cast<std::size_t>(member) * axes_ + j];
+                    const Interval along = along_[static_cast<std::size_t>(member) * axes_ + j];
                     const double low = -along.high * (along.high > 0.0 ? fast : slow);
                     const double high = -along.low * (along.low < 0.0 ? fast : slow);
                     line.low[j] += term * (term > 0.0 ? low : high);
                     line.high[j] += term * (term > 0.0 ? high : low);
                 }
             }
-            for (std::size_t i = 0; i < undecided.size(); ++i) {
-                const double term = alternative_[undecided[i]] - rival[undecided[i]] - tau_;
-                const Seen& seen = seen_[undecided[i]];
-                buffer[i] = term == 0.0  ? 0.0
-                            : term > 0.0 ? term * unit / seen.far
-                                         : least_quotient(term * unit, seen.near, seen.far);
-            }
-            smallest_first(buffer.first(undecided.size()), static_cast<std::ptrdiff_t>(need));
-            for (std::size_t i = 0; i < need; ++i) add(buffer[i]);
-            line.here -= kRounding.nearness * size;
+            add_smallest(here, need, undecided, buffer, [&](int member) {
+                const double term = alternative_[member] - rival[member] - tau_;
+                const Seen& seen = seen_[member];
+                return term > 0.0 ? term * unit / seen.far : least_quotient(term * unit, seen.near, seen.far);
+            });
+            line.here = here.total - kRounding.nearness * here.size;
             if (line.here > 0.0) found.push_back(std::move(line));
         }
     }
@@ -122,9 +112,6 @@ private:
     // In the box last looked at: how far a member is at the nearest context and anywhere, and what it counts for.
     struct Seen {
         double here = 0.0, near = 0.0, far = 0.0, least = 0.0, most = 0.0;
-    };
-    struct Slope {
-        double low, high;
     };
 
     bool any_cut_hopeless(Members inside, Members undecided, std::span<double> buffer) const override {
@@ -155,13 +142,10 @@ private:
                              its = tail_mean(rival, members, weights_);
                 return mine + kRounding.nearness * (std::abs(mine) + std::abs(its)) <= its + tau_;
             }
-            double sum = 0.0, size = 0.0;
-            for (std::size_t i = 0; i < members.size(); ++i) {
-                const double term = (alternative_[members[i]] - rival[members[i]] - tau_) * weights_[i];
-                sum += term;
-                size += std::abs(term);
-            }
-            return sum + kRounding.nearness * size <= 0.0;
+            Sum sum;
+            for (std::size_t i = 0; i < members.size(); ++i)
+                sum.add((alternative_[members[i]] - rival[members[i]] - tau_) * weights_[i]);
+            return sum.total + kRounding.nearness * sum.size <= 0.0;
         });
     }
 
@@ -172,7 +156,7 @@ private:
         for (std::size_t j = 0; j < axes_; ++j) {
             const Axis& axis = space.axes[j];
             const double x = point[j], low = box.low[j], high = box.high[j];
-            Slope& slope = along_[static_cast<std::size_t>(member) * axes_ + j];
+            Interval& slope = along_[static_cast<std::size_t>(member) * axes_ + j];
             slope = {0.0, 0.0};
             if (axis.kind == Kind::category) {
                 const bool inside = low <= x && x <= high;
@@ -215,7 +199,7 @@ private:
             return;
         }
         const Seen& one = seen_[nearest];
-        const Slope farther = difference(space, box, nearest, member);
+        const Interval farther = difference(space, box, nearest, member);
         const double least = std::max(least_quotient(one.near, seen.near, seen.far),
                                       1.0 + least_quotient(farther.low, seen.near, seen.far));
         // Right at both of them nothing is known but that they are equally far.
@@ -226,8 +210,8 @@ private:
     }
 
     // By how much one member can be farther than another.
-    Slope difference(const Space& space, const Box& box, int one, int other) const {
-        Slope found{space.base[one] - space.base[other], space.base[one] - space.base[other]};
+    Interval difference(const Space& space, const Box& box, int one, int other) const {
+        Interval found{space.base[one] - space.base[other], space.base[one] - space.base[other]};
         const double* const a = space.point(one);
         const double* const b = space.point(other);
         for (std::size_t j = 0; j < axes_; ++j) {
@@ -235,16 +219,9 @@ private:
             const double low = box.low[j], high = box.high[j];
             if (axis.kind == Kind::category) {
                 if (!space.places.empty()) {
-                    const auto first = static_cast<std::size_t>(low), last = static_cast<std::size_t>(high);
-                    const double* const mine = space.scores.entries(one, static_cast<int>(j));
-                    const double* const its = space.scores.entries(other, static_cast<int>(j));
-                    double least = mine[first] - its[first], most = least;
-                    for (std::size_t rank = first + 1; rank <= last; ++rank) {
-                        least = std::min(least, mine[rank] - its[rank]);
-                        most = std::max(most, mine[rank] - its[rank]);
-                    }
-                    found.low += least;
-                    found.high += most;
+                    const Interval apart = space.scores.apart(one, other, static_cast<int>(j), low, high);
+                    found.low += apart.low;
+                    found.high += apart.high;
                 } else if (a[j] != b[j]) {
                     const bool mine = low <= a[j] && a[j] <= high, its = low <= b[j] && b[j] <= high;
                     found.low -= mine ? space.apart : 0.0;
@@ -279,21 +256,11 @@ private:
     // Whether the sum of terms over every set of k members is positive all over the box.
     template <class Term>
     bool positive(Members inside, Members undecided, std::span<double> buffer, Term term) const {
-        const std::size_t need = static_cast<std::size_t>(k_) - inside.size();
-        const auto least = [&](int member) {
+        const Sum least = least_sum(inside, undecided, buffer, [&](int member) {
             const double t = term(member);
             return t == 0.0 ? 0.0 : t * (t > 0.0 ? seen_[member].least : seen_[member].most);
-        };
-        double total = 0.0, size = 0.0;
-        const auto add = [&](double value) {
-            total += value;
-            size += std::abs(value);
-        };
-        for (const int member : inside) add(least(member));
-        for (std::size_t i = 0; i < undecided.size(); ++i) buffer[i] = least(undecided[i]);
-        smallest_first(buffer.first(undecided.size()), static_cast<std::ptrdiff_t>(need));
-        for (std::size_t i = 0; i < need; ++i) add(buffer[i]);
-        return total > kRounding.nearness * size;
+        });
+        return least.total > kRounding.nearness * least.size;
     }
 
     // The tail of the rival's costs is no worse than from any threshold on, and that of the alternative's is best from
@@ -328,27 +295,13 @@ private:
                 total += weight;
             }
         }
-        std::ranges::sort(own, std::ranges::greater{});
-        double left = *tail_ * total;
-        for (const auto& [cost, weight] : own) {
-            left -= weight;
-            if (left <= 0.0) return cost;
-        }
-        return own.empty() ? 0.0 : own.back().first;
+        return worst_of(own, *tail_ * total).begin;
     }
 
     double tail_mean(const std::vector<double>& costs, Members members, std::span<const double> weights) const {
-        std::vector<std::size_t> order(members.size());
-        std::iota(order.begin(), order.end(), std::size_t{0});
-        std::ranges::sort(order, std::ranges::greater{}, [&](std::size_t i) { return costs[members[i]]; });
-        double left = *tail_, total = 0.0;
-        for (const std::size_t i : order) {
-            const double share = std::min(left, weights[i]);
-            total += share * costs[members[i]];
-            left -= share;
-            if (left <= 0.0) break;
-        }
-        return total / (*tail_ - std::max(left, 0.0));
+        std::vector<std::pair<double, double>> own;
+        for (std::size_t i = 0; i < members.size(); ++i) own.emplace_back(costs[members[i]], weights[i]);
+        return worst_of(own, *tail_).mean;
     }
 
     std::optional<double> tail_;
@@ -356,10 +309,11 @@ private:
     const Space* space_ = nullptr;
     // What was seen last; for one thread.
     mutable std::vector<Seen> seen_;
-    mutable std::vector<Slope> along_;  // how fast distances grow, a row a member
+    mutable std::vector<Interval> along_;  // how fast distances grow, a row a member
     mutable std::vector<double> place_, nearest_, weights_;
-    mutable std::vector<Slope> products_;  // of places, an axis: by how much products are off, and the steepest slope
-    mutable bool sloped_ = false;          // whether distances have slopes, as no category is open
+    mutable std::vector<Interval>
+        products_;                 // of places, an axis: by how much products are off, and the steepest slope
+    mutable bool sloped_ = false;  // whether distances have slopes, as no category is open
 };
 
 }  // namespace whence::neighbours

@@ -149,17 +149,10 @@ private:
         for (auto* list : {fall_, rise_, steepest_, least_, most_}) std::fill_n(list, m, 0.0);
         for (int j = 0; j < box.dimension(); ++j) {
             if (space.axes[j].kind == Kind::category) {
-                const auto first = static_cast<std::size_t>(box.low[j]), last = static_cast<std::size_t>(box.high[j]);
-                const double* const mine = space.scores.entries(open[a], j);
                 for (int b = a + 1; b < m; ++b) {
-                    const double* const other = space.scores.entries(open[b], j);
-                    double least = mine[first] - other[first], most = least;
-                    for (std::size_t rank = first + 1; rank <= last; ++rank) {
-                        least = std::min(least, mine[rank] - other[rank]);
-                        most = std::max(most, mine[rank] - other[rank]);
-                    }
-                    least_[b] += least;
-                    most_[b] += most;
+                    const Interval apart = space.scores.apart(open[a], open[b], j, box.low[j], box.high[j]);
+                    least_[b] += apart.low;
+                    most_[b] += apart.high;
                 }
             } else if (box.moves(j)) {
                 const double* const slopes = clipped_.data() + static_cast<std::size_t>(j) * kMost;

@@ -6,7 +6,6 @@
 #include <span>
 #include <vector>
 
-#include "base/numbers.hpp"
 #include "base/settings.hpp"
 #include "neighbours/neighbour_axes.hpp"
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <numeric>
@@ -11,12 +10,10 @@
 
 #include "base/best_first.hpp"
 #include "base/deadline.hpp"
-#include "base/numbers.hpp"
 #include "base/select.hpp"
 #include "base/settings.hpp"
 #include "base/team.hpp"
 #include "forest/few_changes.hpp"
-#include "neighbours/changing_axes.hpp"
 #include "neighbours/neighbour_box.hpp"
 #include "neighbours/neighbour_criterion.hpp"
 #include "neighbours/neighbour_leaf.hpp"
@@ -64,7 +61,10 @@ public:
         const bool undecided = verdict == Verdict::split || verdict == Verdict::leaf;
         const int axis = changing_.limited() && undecided ? changing_.undecided(examiner.box, examiner.split.axis) : -1;
         if (axis >= 0) {
-            add_choices(axis, std::max(next.key, examiner.distance), radius);
+            const double least = std::max(next.key, examiner.distance);
+            const auto sets = share(waiting_, examiner.sets);
+            if (least < radius)
+                changing_.either_way(examiner.box, axis, [&](const Box& part) { waiting_.push(least, part, sets); });
             return false;
         }
         const auto [best, open] = solve(verdict, radius, allowance);
@@ -123,18 +123,6 @@ private:
         };
         add(low, split.below);
         add(split.above, high);
-    }
-
-    // Add the box once with the axis at the start, and once with the axis among those that change.
-    void add_choices(int axis, double least, double radius) {
-        if (least >= radius) return;
-        Box& box = examiner.box;
-        const auto sets = share(waiting_, examiner.sets);
-        box.charged[axis] = 1;
-        waiting_.push(least, box, sets);
-        box.charged[axis] = 0;
-        box.low[axis] = box.high[axis] = space_.axes[axis].start;
-        waiting_.push(least, box, sets);
     }
 
     const Space& space_;
@@ -237,7 +225,6 @@ public:
         return criterion_->satisfied(chosen, context, buffer);
     }
 
-    // Forget the explanation that was met.
     void forget_met() { met_.distance = kInfinity; }
 
     // Boxes examined since the last restart.

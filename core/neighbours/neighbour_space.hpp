@@ -7,10 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "base/numbers.hpp"
 #include "base/settings.hpp"
 #include "neighbours/neighbour_axes.hpp"
-#include "neighbours/neighbour_places.hpp"
 #include "neighbours/neighbour_rules.hpp"
 #include "neighbours/neighbour_scores.hpp"
 
@@ -40,10 +38,6 @@ struct Space {
     // Whether distances from some of the members rise and fall again along an axis of the box.
     bool turns(const Box& box, const std::vector<int>& members) const;
     const double* point(int member) const { return points.data() + static_cast<std::size_t>(member) * axes.size(); }
-};
-
-struct Interval {
-    double low, high;
 };
 
 // The smallest interval that holds the allowed values of an axis between `low` and `high`; levels may miss them by a
@@ -237,10 +231,8 @@ inline Variation variation_along(const Space& space, const Box& box, int j, cons
     for (const int member : open) {
         double varies;
         if (space.axes[j].kind == Kind::category) {
-            const double* const entries = space.scores.entries(member, j);
-            const auto [least, most] = std::minmax_element(entries + static_cast<std::size_t>(box.low[j]),
-                                                           entries + static_cast<std::size_t>(box.high[j]) + 1);
-            varies = *most - *least;
+            const Interval adds = space.scores.span(member, j, box.low[j], box.high[j]);
+            varies = adds.high - adds.low;
         } else {
             varies = std::abs(space.scores.slopes(member)[j] - mean_slope) * (box.high[j] - box.low[j]);
         }

@@ -21,29 +21,10 @@
 #include <span>
 #include <vector>
 
-#include "base/numbers.hpp"
+#include "base/settings.hpp"
 #include "base/simplex.hpp"
 
 namespace whence::shipment {
-
-// Differences of shipping costs below this share of the largest cost are ties.
-inline constexpr double kTie = 1e-11;
-
-// The bound is met when the cost of a plan is within this share of it; below the floor differences are rounding.
-inline constexpr double kGap = 1e-10;
-
-inline constexpr double kGapFloor = 1e-12;
-
-// Beyond this share of the cost, trial plans go only part of the way to the minimum of the cuts.
-inline constexpr double kNear = 1e-5;
-
-inline constexpr double kPull = 0.3;
-
-// Slopes below this share of demand and stock are zero.
-inline constexpr double kFlat = 1e-13;
-
-// Coefficients of the cuts up to this one count as 0.
-inline constexpr double kPivot = 1e-11;
 
 inline double dot(std::span<const double> a, std::span<const double> b) {
     double total = 0.0;
@@ -76,7 +57,7 @@ struct Network {
           warehouses(warehouses),
           locations(locations),
           spot(spot),
-          tie(kTie * (spot + *std::ranges::max_element(ship))) {}
+          tie(kSettings.shipment.tie * (spot + *std::ranges::max_element(ship))) {}
 
     double cost(int warehouse, int location) const {
         return ship[static_cast<std::size_t>(warehouse) * locations + location];
@@ -186,7 +167,7 @@ private:
             }
         }
         slack = -slope;
-        return slope <= kFlat * (demand + stocks.all()) ? Move{} : best;
+        return slope <= kSettings.shipment.flat * (demand + stocks.all()) ? Move{} : best;
     }
 
     // Raise or lower the multipliers of a set together, up to where the gain changes.
@@ -257,7 +238,7 @@ public:
         }
         // Variables: the plan, and the risk of its recourse. Of equally good plans the one with the least weight of
         // quantities is taken, which is a little larger at later warehouses.
-        simplex_.tolerances.pivot = kPivot;
+        simplex_.tolerances.pivot = kSettings.shipment.pivot;
         for (int i = 0; i < network.warehouses; ++i) simplex_.add_variable(kInfinity, production, 1.0 + 1e-3 * i);
         simplex_.add_variable(kInfinity, 1.0, 0.0);
     }
@@ -271,7 +252,7 @@ public:
         for (std::size_t cut = 0; cut < most_cuts_; ++cut) {
             const double risk = risk_at(plan, moved);
             const double total = risk + production_ * std::accumulate(plan.begin(), plan.end(), 0.0);
-            const double gap = std::max(kGap * total, kGapFloor);
+            const double gap = std::max(kSettings.shipment.gap * total, kSettings.shipment.least_gap);
             if (!far && risk - model[warehouses] <= gap) return static_cast<int>(cut);
             if (total < best) {
                 best = total;
@@ -283,8 +264,8 @@ public:
             if (result.status != Simplex::Status::solved) return std::nullopt;
             simplex_.solution(model);
             // Far from the optimum the model's own minimum is erratic: go part of the way from the best plan so far.
-            far = best - result.cost > std::max(kNear * best, gap);
-            moved = go(plan, center, model, far ? kPull : 1.0);
+            far = best - result.cost > std::max(kSettings.shipment.near * best, gap);
+            moved = go(plan, center, model, far ? kSettings.shipment.pull : 1.0);
         }
         return std::nullopt;
     }

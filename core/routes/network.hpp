@@ -7,6 +7,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "base/settings.hpp"
+
 namespace whence {
 
 using Route = std::vector<std::int32_t>;  // its edges
@@ -28,6 +30,7 @@ public:
             settled[arc.tail] = 1;
         }
         lay_out(arcs, nodes, source, target);
+        if (!has_route()) throw std::invalid_argument("There must be a route.");
         for (std::size_t a = 0; a < arcs_.size(); ++a) arcs_[a].place = static_cast<std::int32_t>(a);
     }
 
@@ -41,6 +44,12 @@ public:
     const std::vector<Arc>& arcs() const { return arcs_; }
     std::size_t first(std::int32_t node) const { return first_[node]; }
     std::size_t last(std::int32_t node) const { return first_[node + 1]; }
+    // One more than the largest number of an edge.
+    std::int32_t edges() const {
+        std::int32_t count = 0;
+        for (const Arc& arc : arcs_) count = std::max(count, arc.edge + 1);
+        return count;
+    }
     // How many routes there are, as a floating-point number: they may be very many.
     double routes() const {
         if (!has_route()) return 0.0;
@@ -48,6 +57,20 @@ public:
         ways[target()] = 1.0;
         for (const Arc& arc : arcs_) ways[arc.tail] += ways[arc.head];
         return ways[source()];
+    }
+    // The least sum of a number of each arc along a route, `price(a)`, and by node the least one from there to the
+    // target; `by(a)` is told each arc that is then the best one to leave its node by.
+    template <class Price, class By>
+    double cheapest(std::vector<double>& distance, Price price, By by) const {
+        distance.assign(static_cast<std::size_t>(nodes()), kInfinity);
+        distance[target()] = 0.0;
+        for (std::size_t a = 0; a < arcs_.size(); ++a) {
+            const double through = price(a) + distance[arcs_[a].head];
+            if (through >= distance[arcs_[a].tail]) continue;
+            distance[arcs_[a].tail] = through;
+            by(a);
+        }
+        return distance[source()];
     }
     // The longest one's arcs.
     std::int32_t longest() const {

@@ -10,7 +10,6 @@
 #include "base/large_array.hpp"
 #include "routes/leaf_slots.hpp"
 #include "routes/network.hpp"
-#include "routes/slot_loops.hpp"
 
 namespace whence {
 

@@ -6,11 +6,9 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <stdexcept>
 #include <vector>
 
 #include "base/large_array.hpp"
-#include "base/numbers.hpp"
 #include "forest/grid.hpp"
 #include "routes/network.hpp"
 
@@ -18,6 +16,17 @@ namespace whence {
 
 // Numbers that are compared side by side: one by one, each would wait for the one before.
 inline constexpr std::size_t kAtOnce = 8;
+
+// The largest of some numbers in size.
+template <class Number>
+Number largest_size(const Number* numbers, std::size_t count) {
+    Number largest[kAtOnce] = {};
+    std::size_t i = 0;
+    for (; i + kAtOnce <= count; i += kAtOnce)
+        for (std::size_t j = 0; j < kAtOnce; ++j) largest[j] = std::max(largest[j], std::abs(numbers[i + j]));
+    for (; i < count; ++i) largest[0] = std::max(largest[0], std::abs(numbers[i]));
+    return *std::max_element(largest, largest + kAtOnce);
+}
 
 // Add up the rows of so many numbers, four at a time: sums are read and written less often.
 template <class Row>
@@ -40,34 +49,26 @@ public:
     struct Observed {
         const double* costs;
         std::size_t edges;
-        std::span<const std::int32_t> samples;
-        std::span<const std::int64_t> first, size;  // of each leaf
-        std::span<const double> divisor;            // of the sum of each leaf
+        const LeafSamples& leaves;
+        std::span<const double> divisor;  // of the sum of each leaf
     };
 
     RouteTable(const Observed& observed, Network network)
-        : leaves_(observed.first.size()),
+        : leaves_(observed.leaves.first.size()),
           edges_(observed.edges),
           costs_(large_array<double>(leaves_ * edges_)),
           network_(std::move(network)) {
-        if (!network_.has_route()) throw std::invalid_argument("There must be a route.");
-        double largest[kAtOnce] = {};
         for (std::size_t leaf = 0; leaf < leaves_; ++leaf) {
             double* const __restrict own = costs_.get() + leaf * edges_;
             std::fill_n(own, edges_, 0.0);
             add_rows(
-                observed.samples.subspan(static_cast<std::size_t>(observed.first[leaf]),
-                                         static_cast<std::size_t>(observed.size[leaf])),
+                observed.leaves.of(static_cast<std::int32_t>(leaf)),
                 [&](std::int32_t sample) { return observed.costs + static_cast<std::size_t>(sample) * edges_; }, own,
                 edges_);
             const double divisor = observed.divisor[leaf];
             for (std::size_t e = 0; e < edges_; ++e) own[e] /= divisor;
-            for (std::size_t e = 0; e + kAtOnce <= edges_; e += kAtOnce)
-                for (std::size_t i = 0; i < kAtOnce; ++i) largest[i] = std::max(largest[i], std::abs(own[e + i]));
-            for (std::size_t e = edges_ - edges_ % kAtOnce; e < edges_; ++e)
-                largest[0] = std::max(largest[0], std::abs(own[e]));
+            dearest_ = std::max(dearest_, largest_size(own, edges_));
         }
-        dearest_ = *std::max_element(largest, largest + kAtOnce);
     }
 
     std::int32_t edges() const { return static_cast<std::int32_t>(edges_); }
@@ -91,22 +92,18 @@ public:
     // The least total of a route, and that route.
     double cheapest(const std::vector<double>& total, Route* route = nullptr) const {
         const std::vector<Arc>& arcs = network_.arcs();
-        std::vector<double> distance(static_cast<std::size_t>(network_.nodes()), kInfinity);
-        std::vector<std::size_t> next(distance.size(), 0);  // the arc by which to leave each node
-        distance[Network::target()] = 0.0;
-        for (std::size_t a = 0; a < arcs.size(); ++a) {
-            const double through = total[arcs[a].edge] + distance[arcs[a].head];
-            if (through < distance[arcs[a].tail]) {
-                distance[arcs[a].tail] = through;
-                next[arcs[a].tail] = a;
-            }
-        }
+        std::vector<double> distance;
+        std::vector<std::size_t> next(
+            static_cast<std::size_t>(network_.nodes()));  // the arc by which to leave each node
+        const double least = network_.cheapest(
+            distance, [&](std::size_t a) { return total[arcs[a].edge]; },
+            [&](std::size_t a) { next[arcs[a].tail] = a; });
         if (route != nullptr) {
             route->clear();
             for (std::int32_t node = network_.source(); node != Network::target(); node = arcs[next[node]].head)
                 route->push_back(arcs[next[node]].edge);
         }
-        return distance[network_.source()];
+        return least;
     }
 
     // What each leaf adds to the cost of routes, one row a route.

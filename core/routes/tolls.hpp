@@ -159,17 +159,6 @@ inline std::vector<std::int32_t> arcs_within(const PricedArcs<float>& prices, do
     return found;
 }
 
-inline double dearest_of(const PricedArcs<float>& prices) {
-    const std::size_t count = prices.network().arcs().size() * prices.slots().trees();
-    const float* tolls = prices.toll(0);
-    float dearest[8] = {};
-    std::size_t i = 0;
-    for (; i + 8 <= count; i += 8)
-        for (std::size_t j = 0; j < 8; ++j) dearest[j] = std::max(dearest[j], std::abs(tolls[i + j]));
-    for (; i < count; ++i) dearest[0] = std::max(dearest[0], std::abs(tolls[i]));
-    return static_cast<double>(*std::max_element(dearest, dearest + 8));
-}
-
 class Tolls {
 public:
     // None at first, on the whole network.
@@ -214,7 +203,9 @@ public:
             prices.find_ways();
         }
         found.bound = best;
-        found.rounding = rounding(dearest_of(prices), std::numeric_limits<float>::epsilon(), rounds);
+        const double dearest =
+            static_cast<double>(largest_size(prices.toll(0), network_.arcs().size() * slots.trees()));
+        found.rounding = rounding(dearest, std::numeric_limits<float>::epsilon(), rounds);
         found.arcs = arcs_within(prices, tau + found.rounding);
         return found;
     }
@@ -234,7 +225,7 @@ public:
             const double mean = (sums[0] + sums[1] + sums[2] + sums[3]) / static_cast<double>(trees_);
             double* const own = toll.data() + a * trees_;
             for (std::size_t k = 0; k < trees_; ++k) own[tree[k]] = static_cast<double>(found[k]) - mean;
-            for (std::size_t t = 0; t < trees_; ++t) dearest = std::max(dearest, std::abs(own[t]));
+            dearest = std::max(dearest, largest_size(own, trees_));
         }
         return {routes_, std::move(part), trees_, std::move(toll), dearest};
     }

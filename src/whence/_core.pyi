@@ -70,7 +70,6 @@ class Criterion:
     """What the leaves say about the alternative and its rivals."""
 
     rivals: Final[int]
-    etas: Final[int]
     def excess(self, leaves: Ints) -> Excess:
         """The criterion where every tree has one of these leaves."""
 
@@ -97,18 +96,22 @@ class MeanBreach(MeanCriterion):
 
     def __init__(self, leaves: int, kappa: float) -> None: ...
 
-class TailCriterion(Criterion):
-    """CVaR."""
+class LeafSamples:
+    """The samples of every leaf of some trees: those of leaf i are ``samples[first[i] : first[i] + size[i]]``."""
 
     def __init__(
         self,
         samples: Ints,
         first: NDArray[np.int64],
         size: NDArray[np.int64],
-        tail: float,
         trees: int,
         mass: Floats | None = None,
     ) -> None: ...
+
+class TailCriterion(Criterion):
+    """CVaR."""
+
+    def __init__(self, samples: LeafSamples, tail: float) -> None: ...
     def add_plan(self, etas: Floats, rank: Ints, kept: bool) -> None: ...
     def share_plan(self, other: TailCriterion, plan: int) -> None:
         """One more plan, of which another criterion about the same samples has the table."""
@@ -123,16 +126,7 @@ class ConfidentTailCriterion(TailCriterion):
 class TailBreach(TailCriterion):
     """Where CVaR with confidence is broken; the rival comes first."""
 
-    def __init__(
-        self,
-        samples: Ints,
-        first: NDArray[np.int64],
-        size: NDArray[np.int64],
-        tail: float,
-        trees: int,
-        kappa: float,
-        mass: Floats | None = None,
-    ) -> None: ...
+    def __init__(self, samples: LeafSamples, tail: float, kappa: float) -> None: ...
 
 class PlanList(Criterion):
     """Some plan of a list must not cost more than the best rival."""
@@ -148,31 +142,10 @@ class PlanList(Criterion):
         """The same of plans that the set must not cost more than."""
 
     def add_tail_rival(
-        self,
-        grid: Grid,
-        samples: Ints,
-        first: NDArray[np.int64],
-        size: NDArray[np.int64],
-        tail: float,
-        trees: int,
-        etas: Floats,
-        rank: Ints,
-        alive: Ints,
-        mass: Floats | None = None,
+        self, grid: Grid, samples: LeafSamples, tail: float, etas: Floats, rank: Ints, alive: Ints
     ) -> None: ...
     def add_tail_plan(
-        self,
-        grid: Grid,
-        samples: Ints,
-        first: NDArray[np.int64],
-        size: NDArray[np.int64],
-        tail: float,
-        trees: int,
-        etas: Floats,
-        rank: Ints,
-        alive: Ints,
-        tau: float,
-        mass: Floats | None = None,
+        self, grid: Grid, samples: LeafSamples, tail: float, etas: Floats, rank: Ints, alive: Ints, tau: float
     ) -> None: ...
     def set_routes(self, routes: RouteTable, all: RouteTable | None = None) -> None:
         """The set is all routes of a network, and so are the rivals."""
@@ -185,31 +158,22 @@ class PlanList(Criterion):
     plans: Final[int]
     rival_rows: Final[int]
 
-class RouteTable:
-    """Routes of an acyclic network, and what each leaf says about its edges."""
+class Network:
+    """A network without cycles: tail, edge and head of every arc, from the target backwards."""
 
-    def __init__(
-        self,
-        costs: Floats,
-        samples: Ints,
-        first: NDArray[np.int64],
-        size: NDArray[np.int64],
-        divisor: Floats,
-        arcs: Ints,
-        nodes: int,
-        source: int,
-        target: int,
-    ) -> None: ...
+    def __init__(self, arcs: Ints, nodes: int, source: int, target: int) -> None: ...
+
+class RouteTable:
+    """Routes of a network, and what each leaf says about its edges."""
+
+    def __init__(self, costs: Floats, samples: LeafSamples, divisor: Floats, network: Network) -> None: ...
 
 class StockTable:
     """What every breakpoint of every product costs in each leaf."""
 
     def __init__(
         self,
-        samples: Ints,
-        first: NDArray[np.int64],
-        size: NDArray[np.int64],
-        trees: int,
+        samples: LeafSamples,
         demand: Floats,
         holding: Floats,
         backorder: Floats,
@@ -219,7 +183,6 @@ class StockTable:
         tree: Ints | None = None,
         dearest: float = ...,
         seconds: float = ...,
-        mass: Floats | None = None,
     ) -> None: ...
     whole: Final[bool]
     points: Final[Floats]
@@ -285,7 +248,6 @@ class ForestSearch:
         """Show the criterion the rivals met last."""
 
     bytes: Final[int]
-    rivals_met: Final[int]
     def exclude(self, cells: Ints, all: bool = False) -> None:
         """Leave out the contexts with the same leaves as in this cell, in the trees of the criterion or in all."""
 
@@ -574,16 +536,7 @@ class StockCosts(LeastCosts):
 class RouteCosts(LeastCosts):
     """Routes of a network without cycles."""
 
-    def __init__(
-        self,
-        costs: Floats,
-        tails: NDArray[np.int64],
-        edges: NDArray[np.int64],
-        heads: NDArray[np.int64],
-        nodes: int,
-        source: int,
-        target: int,
-    ) -> None: ...
+    def __init__(self, costs: Floats, network: Network) -> None: ...
 
 class PlanCosts(LeastCosts):
     """Plans that are tried."""

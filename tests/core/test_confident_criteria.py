@@ -57,11 +57,11 @@ def breach(scene: ForestScene, kappa: float, best: bool = False) -> _core.Criter
             mean.add_rival(leaf_means(kept, other - costs[1]))
         return mean
     tail = 1.0 - scene.risk.alpha
-    found = _core.TailBreach(kept.samples.ravel(), kept.first, kept.size, tail=tail, trees=kept.trees, kappa=kappa)
+    found = _core.TailBreach(kept.leaf_samples, tail, kappa)
     add_plan(found, scene.question, kept, costs[1])
     add_plan(found, scene.question, kept, costs[0])
     for other in others:
-        shared = _core.TailCriterion(kept.samples.ravel(), kept.first, kept.size, tail=tail, trees=kept.trees)
+        shared = _core.TailCriterion(kept.leaf_samples, tail)
         add_plan(shared, scene.question, kept, other)
         found.share_plan(shared, 0)
     return found

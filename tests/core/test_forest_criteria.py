@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.core.forest_cells import ForestScene, scenes
 
-from whence._core import TailCriterion
+from whence._core import LeafSamples, TailCriterion
 
 SCENES = 20
 
@@ -50,7 +50,7 @@ def test_leaves_of_very_many_samples_are_counted_in_full(mass: bool) -> None:
     etas, first = np.array([1.0, 2.5, 4.0]), np.cumsum(size) - size
     weight = rng.random(size.sum()) + 0.5 if mass else np.ones(size.sum())
     samples = np.arange(size.sum(), dtype=np.int32)
-    criterion = TailCriterion(samples, first, size, 0.2, 1, mass=weight if mass else None)
+    criterion = TailCriterion(LeafSamples(samples, first, size, 1, weight if mass else None), 0.2)
     criterion.add_plan(etas, rank, kept=True)
     criterion.add_plan(np.zeros(1), np.zeros_like(rank), kept=True)
     for leaf, (begin, many) in enumerate(zip(first, size, strict=True)):

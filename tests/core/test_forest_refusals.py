@@ -157,10 +157,10 @@ def tails(**changed: Any) -> _core.TailCriterion:
         "samples": np.array([0, 1, 1, 0], dtype=np.int32),
         "first": np.array([0, 2], dtype=np.int64),
         "size": np.array([2, 2], dtype=np.int64),
-        "tail": 0.5,
         "trees": 2,
     }
-    return _core.TailCriterion(**{**given, **changed})
+    tail = changed.pop("tail", 0.5)
+    return _core.TailCriterion(_core.LeafSamples(**{**given, **changed}), tail)
 
 
 @pytest.mark.parametrize(

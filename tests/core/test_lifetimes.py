@@ -85,6 +85,6 @@ def test_thresholds_that_are_no_numbers_are_refused(wrong: float) -> None:
     kept = scene.kept
     etas = np.array([0.0, wrong])
     rank = np.zeros(int(kept.samples.max()) + 1, dtype=np.int32)
-    criterion = _core.TailCriterion(kept.samples.ravel(), kept.first, kept.size, 0.5, scene.grid.trees)
+    criterion = _core.TailCriterion(kept.leaf_samples, 0.5)
     with pytest.raises(ValueError, match="must be finite"):
         criterion.add_plan(etas, rank, True)

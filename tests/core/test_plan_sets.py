@@ -12,7 +12,7 @@ from tests.core.forest_cells import Floats, ForestScene
 
 import whence as wh
 from whence import ShortestPath
-from whence._core import ForestSearch, PlanList, RouteTable, StockCriterion, StockTable
+from whence._core import ForestSearch, LeafSamples, Network, PlanList, RouteTable, StockCriterion, StockTable
 from whence.problems.route_sets import RouteSet
 from whence.search.grid import alive_leaves
 from whence.search.set_search import list_criterion, row_of_plans
@@ -23,8 +23,8 @@ TAU = 1e-6
 def table_of(costs: Any, arcs: Any) -> RouteTable:
     """A table of what edges cost in every leaf: each has one observation of its own."""
     leaves = len(costs)
-    samples, first, ones = np.arange(leaves, dtype=np.int32), np.arange(leaves), np.ones(leaves)
-    return RouteTable(np.ascontiguousarray(costs), samples, first, ones.astype(int), ones, *arcs)
+    samples = LeafSamples(np.arange(leaves, dtype=np.int32), np.arange(leaves), np.ones(leaves, dtype=int), 1)
+    return RouteTable(np.ascontiguousarray(costs), samples, np.ones(leaves), Network(*arcs))
 
 
 def arcs_of(routes: RouteSet) -> tuple[Any, int, int, int]:
@@ -177,10 +177,7 @@ def test_quantities_one_by_one(absolute: bool) -> None:
         plan = [float(np.median(demand[:, 0])), float(np.median(demand[:, 1]))]
         decision = 0.95 * (costs(np.array(plan[0]), 0) + costs(np.array(plan[1]), 1))
         kept = scene.kept
-        made = [
-            StockTable(kept.samples.ravel(), kept.first, kept.size, kept.trees, demand, holding, backorder, *limits)
-            for limits in ((lower, upper), free)
-        ]
+        made = [StockTable(kept.leaf_samples, demand, holding, backorder, *limits) for limits in ((lower, upper), free)]
         rival = np.ascontiguousarray(row_of_plans(kept, decision[None, :])[0])
         criterion = StockCriterion(made[0], rival, made[1] if absolute else None)
         limit = scene.weights @ decision
@@ -202,9 +199,9 @@ def test_quantities_where_rows_count_for_more_and_rivals_need_a_budget() -> None
         members = [rng.permutation(6)[:3], rng.permutation(6)[3:], rng.permutation(6)[:2], rng.permutation(6)[:4]]
         size = np.array([len(own) for own in members], dtype=np.int64)
         samples = np.concatenate(members).astype(np.int32)
-        leaves = (samples, np.cumsum(size) - size, size, 2, demand, *rates)
+        leaves = (LeafSamples(samples, np.cumsum(size) - size, size, 2, mass), demand, *rates)
         limits = np.array([0.4, 0.0]), np.array([np.inf, 0.5])
-        some, every = (StockTable(*leaves, *ends, mass=mass) for ends in (limits, (np.zeros(2), np.full(2, np.inf))))
+        some, every = (StockTable(*leaves, *ends) for ends in (limits, (np.zeros(2), np.full(2, np.inf))))
 
         def costs(point: float, j: int, own: Any, y: Floats = demand, r: Floats = rates, m: Floats = mass) -> float:
             over = point - y[own, j]
@@ -244,7 +241,7 @@ def test_quantities_that_keep_a_budget(dearest: float) -> None:
         best = np.array([w @ problem.costs(problem.solve(demand, w, wh.Expectation()), demand) for w in scene.weights])
         free = np.zeros(2), np.full(2, np.inf)
         alive = alive_leaves(scene.located, kept, np.inf) if seed % 2 else (None, None)
-        leaves = (kept.samples.ravel(), kept.first, kept.size, kept.trees, demand, holding, backorder, *free)
+        leaves = (kept.leaf_samples, demand, holding, backorder, *free)
         table = StockTable(*leaves, *alive, dearest)
         decision = 0.95 * problem.costs(np.median(demand, axis=0) * 0.8, demand)
         rival = np.ascontiguousarray(row_of_plans(kept, decision[None, :])[0])
@@ -271,7 +268,7 @@ def test_tables_about_some_leaves() -> None:
         demand = (40.0 * rng.random((len(scene.policy.Y_), 2)) * (1.0 + np.abs(scene.policy.Y_[:, :1]))).round(1)
         rates = rng.integers(1, 6, (2, 2)).astype(float)
         free = np.zeros(2), np.full(2, np.inf)
-        leaves = (kept.samples.ravel(), kept.first, kept.size, kept.trees, demand, *rates, *free)
+        leaves = (kept.leaf_samples, demand, *rates, *free)
         radius = float(np.quantile(scene.distance, 0.3)) + 1e-9
         alive, tree = alive_leaves(scene.located, kept, radius)
         whole, part = StockTable(*leaves), StockTable(*leaves, alive, tree)
@@ -295,23 +292,26 @@ def test_arrays_of_another_shape_are_refused() -> None:
     with pytest.raises(ValueError, match="one number a leaf"):
         criterion.add_rivals(np.zeros((2, 5)))
     arcs = np.array([[0, 0, 1]], dtype=np.int32)
-    with pytest.raises(ValueError, match="about the nodes and edges"):
-        table_of(np.zeros((4, 1)), (np.array([[0, 3, 1]], dtype=np.int32), 2, 0, 1))
+    with pytest.raises(ValueError, match="one column an edge"):
+        table_of(np.zeros((4, 1)), (np.array([[1, 3, 0]], dtype=np.int32), 2, 1, 0))
+    with pytest.raises(ValueError, match="about the nodes"):
+        Network(arcs, 1, 0, 0)
     with pytest.raises(ValueError, match="from the target backwards"):
         table_of(np.zeros((4, 1)), (arcs, 3, 0, 2))
     with pytest.raises(ValueError, match="There must be a route"):
         table_of(np.zeros((4, 1)), (arcs, 3, 2, 1))
     samples, first = np.arange(4, dtype=np.int32), np.arange(4)
+    leaves = LeafSamples(samples, first, np.ones(4, dtype=int), 1)
     with pytest.raises(ValueError, match="'costs' must have one row a sample"):
-        RouteTable(np.zeros((3, 1)), samples, first, np.ones(4, dtype=int), np.ones(4), arcs, 2, 0, 1)
-    with pytest.raises(ValueError, match="'first' and 'size' must be about the samples"):
-        RouteTable(np.zeros((4, 1)), samples, first, np.full(4, 2), np.ones(4), arcs, 2, 0, 1)
+        RouteTable(np.zeros((3, 1)), leaves, np.ones(4), Network(arcs, 2, 0, 1))
+    with pytest.raises(ValueError, match="Every leaf must have samples"):
+        LeafSamples(samples, first, np.full(4, 2), 1)
     table = table_of(np.zeros((4, 1)), (arcs, 2, 0, 1))
     with pytest.raises(ValueError, match="There must be one rival"):
         criterion.set_routes(table)
     one = np.ones(1)
-    samples, first = np.zeros(1, dtype=np.int32), np.zeros(1, dtype=np.int64)
+    leaf = LeafSamples(np.zeros(1, dtype=np.int32), np.zeros(1, dtype=np.int64), np.ones(1, dtype=np.int64), 1)
     with pytest.raises(ValueError, match="'demand' must have one row a sample"):
-        StockTable(samples, first, first + 1, 1, np.zeros((0, 1)), one, one, one, one)
+        StockTable(leaf, np.zeros((0, 1)), one, one, one, one)
     with pytest.raises(ValueError, match="'holding' array must hold 1"):
-        StockTable(samples, first, first + 1, 1, np.zeros((1, 1)), np.ones(2), one, one, one)
+        StockTable(leaf, np.zeros((1, 1)), np.ones(2), one, one, one)

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from whence._core import Network
 from whence.errors import InputError, argument_error, parameter_error
 from whence.problems.plan_text import PlanEditor, QuantityLimits, ShownPlans, check_feasible, finite_quantity
 from whence.risk import SAME_SHARE, Risk
@@ -87,6 +88,10 @@ class Routes:
     target: int
     #: What every edge costs in every past observation, of shape (n, edges).
     costs: Floats
+
+    def network(self) -> Network:
+        """Return the network, as the core takes it."""
+        return Network(self.arcs, self.nodes, self.source, self.target)
 
     def costing(self, factor: float) -> Routes:
         """Return the same at so many times the cost."""

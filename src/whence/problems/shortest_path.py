@@ -238,12 +238,8 @@ class ShortestPath(BaseEstimator, DecisionProblem, Network):  # type: ignore[mis
 
     def least_costs(self, Y: Floats, risk: Risk) -> RouteCosts | None:
         """Return the costs of cheapest routes, under expected cost and in a graph without cycles."""
-        network = self._network()
-        if known_tail(risk, "ShortestPath") is not None or not network.acyclic:
-            return None
-        tails, edges, heads = (np.ascontiguousarray(part) for part in np.array(network.backwards, dtype=np.int64).T)
-        costs = np.ascontiguousarray(self.cost_rows(Y))
-        return RouteCosts(costs, tails, edges, heads, len(network.nodes), network.source, network.target)
+        routes = self.structure(Y) if known_tail(risk, "ShortestPath") is None else None
+        return None if routes is None else RouteCosts(np.ascontiguousarray(self.cost_rows(Y)), routes.network())
 
     def outcome_columns(self) -> int:
         return len(self._network().edges)

@@ -472,8 +472,7 @@ def criterion_of(question: Question, kept: KeptGrid) -> _core.Criterion:
         return _core.MeanCriterion(kept.leaves)
     if tail is None:
         return _core.ConfidentMeanCriterion(kept.leaves, kappa)
-    leaves = (kept.samples.ravel(), kept.first, kept.size)
-    criterion = _core.TailCriterion(*leaves, tail=tail, trees=kept.trees, mass=kept.mass)
+    criterion = _core.TailCriterion(kept.leaf_samples, tail)
     add_plan(criterion, question, kept, question.claim.alternative)
     return criterion if kappa == 0.0 else _core.ConfidentTailCriterion(criterion, kappa)
 

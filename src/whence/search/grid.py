@@ -99,6 +99,11 @@ class KeptGrid:
         """What the samples of every leaf count for together: by how much a sum over them is divided for their mean."""
         return self.size.astype(np.float64) if self.mass is None else leaf_sums(self, self.mass)
 
+    @cached_property
+    def leaf_samples(self) -> _core.LeafSamples:
+        """Return the samples of every leaf, as the core takes them."""
+        return _core.LeafSamples(self.samples.ravel(), self.first, self.size, self.trees, self.mass)
+
     @property
     def trees(self) -> int:
         """Trees of the weights' forest: the first ones of the grid."""

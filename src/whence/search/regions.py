@@ -156,9 +156,7 @@ def _breach(question: Question, kept: KeptGrid, rival: Floats) -> _core.Criterio
         mean = _core.MeanBreach(kept.leaves, question.claim.kappa)
         mean.add_rival(leaf_means(kept, alternative - rival))
         return mean
-    leaves = (kept.samples.ravel(), kept.first, kept.size)
-    kappa = question.claim.kappa
-    breach = _core.TailBreach(*leaves, tail=tail, trees=kept.trees, kappa=kappa, mass=kept.mass)
+    breach = _core.TailBreach(kept.leaf_samples, tail, question.claim.kappa)
     add_plan(breach, question, kept, rival)
     add_plan(breach, question, kept, alternative)
     return breach

@@ -138,10 +138,9 @@ class Refuting:
         return breach
 
     def _tails(self) -> _core.TailBreach:
-        tail, kept = self.question.claim.risk.tail, self.kept
+        tail = self.question.claim.risk.tail
         assert tail is not None
-        leaves = (kept.samples.ravel(), kept.first, kept.size)
-        return _core.TailBreach(*leaves, tail=tail, trees=kept.trees, kappa=self.kappa, mass=kept.mass)
+        return _core.TailBreach(self.kept.leaf_samples, tail, self.kappa)
 
     def _table(self, costs: Floats) -> _core.TailCriterion:
         """The table of one plan, which the breaches of all others share."""

@@ -251,10 +251,9 @@ def _stock_table(question: Question, kept: KeptGrid, stock: Stock) -> _core.Stoc
     if made is None:
         tree = np.repeat(np.arange(kept.trees, dtype=np.int32), np.diff(kept.grid.first_leaf[: kept.trees + 1]))
         made = _core.StockTable(
-            kept.samples.ravel(), kept.first, kept.size, kept.trees,
-            np.ascontiguousarray(stock.demand), stock.holding, stock.backorder, stock.lower, stock.upper,
-            np.arange(kept.leaves, dtype=np.int32), tree, _dearest(question, kept, stock),
-            question.limits.remaining, kept.mass,
+            kept.leaf_samples, np.ascontiguousarray(stock.demand), stock.holding, stock.backorder,
+            stock.lower, stock.upper, np.arange(kept.leaves, dtype=np.int32), tree,
+            _dearest(question, kept, stock), question.limits.remaining,
         )  # fmt: skip
     if made.whole:
         kept.tables[key] = made  # the latest one comes last
@@ -306,14 +305,13 @@ def list_criterion(
         return criterion
     if alive is None:
         alive, _ = alive_leaves(locate(question, kept), kept, np.inf)
-    leaves = (kept.grid, kept.samples.ravel(), kept.first, kept.size)
     for costs in rivals:
-        criterion.add_tail_rival(*leaves, tail, kept.trees, *distinct(costs), alive, kept.mass)
+        criterion.add_tail_rival(kept.grid, kept.leaf_samples, tail, *distinct(costs), alive)
         if criterion.rival_rows * kept.leaves > question.settings.set_table or question.limits.remaining <= 0:
             return None
     for costs in plans:
         tau = float(question.claim.tau)
-        criterion.add_tail_plan(*leaves, tail, kept.trees, *distinct(costs), alive, tau, kept.mass)
+        criterion.add_tail_plan(kept.grid, kept.leaf_samples, tail, *distinct(costs), alive, tau)
         if criterion.plans * kept.leaves > question.settings.set_table or question.limits.remaining <= 0:
             return None
     return criterion
@@ -367,10 +365,8 @@ def _route_criterion(
 
 def _route_table(kept: KeptGrid, routes: Routes) -> _core.RouteTable:
     costs = routes.costs if kept.mass is None else routes.costs * kept.mass[:, None]
-    return _core.RouteTable(
-        np.ascontiguousarray(costs), kept.samples.ravel(), kept.first, kept.size, kept.total * kept.trees,
-        routes.arcs, routes.nodes, routes.source, routes.target,
-    )  # fmt: skip
+    divisor = kept.total * kept.trees
+    return _core.RouteTable(np.ascontiguousarray(costs), kept.leaf_samples, divisor, routes.network())
 
 
 def _weights(question: Question, kept: KeptGrid, cells: Ints) -> Floats:

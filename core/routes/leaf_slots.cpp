@@ -1,6 +1,4 @@
-#include "routes/slot_loops.hpp"
-
-#include <cstdlib>
+#include "routes/leaf_slots.hpp"
 
 #include "base/wide_registers.hpp"
 

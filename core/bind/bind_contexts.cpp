@@ -1,3 +1,4 @@
+// The searches over boxes of contexts, by neighbours and by kernels, at the border to Python.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -6,11 +7,11 @@
 #include <memory>
 #include <optional>
 
-#include "base/numbers.hpp"
+#include "base/settings.hpp"
 #include "base/simplex.hpp"
 #include "bind/arrays.hpp"
-#include "bind/bindings.hpp"
-#include "bind/contexts.hpp"
+#include "forest/few_changes.hpp"
+#include "kernels/kernel_search.hpp"
 #include "neighbours/neighbour_nearness.hpp"
 #include "neighbours/neighbour_search.hpp"
 
@@ -22,6 +23,73 @@ namespace whence::neighbours {
 namespace {
 
 using namespace arrays;
+using kernels::Kernel;
+using kernels::KernelSearch;
+using kernels::Measure;
+using kernels::Shape;
+
+// ---- what both searches share ------------------------------------------------------------------------------------
+
+// Categories of all category axes.
+std::size_t categories_of(const std::vector<Axis>& axes) {
+    std::size_t count = 0;
+    for (const Axis& axis : axes) count += axis.kind == Kind::category ? axis.costs.size() : 0;
+    return count;
+}
+
+void require_entries(const std::vector<Axis>& axes, const std::optional<Matrix>& entries, std::size_t rows) {
+    require((entries ? entries->shape(1) : 0) == categories_of(axes) && (!entries || entries->shape(0) == rows),
+            "'entries' must have a row for every point and a column for every category.");
+}
+
+void require_about(const Rules* rules, const std::vector<Axis>& axes) {
+    require(rules == nullptr || rules->last_axis() < static_cast<int>(axes.size()), "'rules' must be about the axes.");
+}
+
+// Every axis is a feature; none where all may change.
+std::unique_ptr<const FewChanges> few_of(std::size_t axes, std::optional<int> most,
+                                         std::vector<std::vector<std::int32_t>> barred,
+                                         const std::vector<std::int32_t>& free = {}) {
+    if (!most) return nullptr;
+    std::vector<std::int32_t> feature(axes);
+    std::iota(feature.begin(), feature.end(), 0);
+    return std::make_unique<const FewChanges>(std::move(feature), *most, std::move(barred), free);
+}
+
+// For every context, whether it is an explanation.
+template <class Search>
+auto standing(Search& search, const Matrix& contexts) {
+    const std::size_t rows = contexts.shape(0), q = contexts.shape(1);
+    require(q == search.space().axes.size(), "'contexts' must have a column for every axis.");
+    const auto stands = std::make_unique<bool[]>(rows);
+    {
+        const nb::gil_scoped_release release;
+        for (std::size_t row = 0; row < rows; ++row) stands[row] = search.stands(view(contexts).subspan(row * q, q));
+    }
+    return to_numpy(stands.get(), rows);
+}
+
+// What both searches offer.
+template <class Search>
+auto bind_contexts(nb::module_& m, const char* name) {
+    return nb::class_<Search>(m, name)
+        .def(
+            "cut",
+            [](Search& self, const Vector& rival) {
+                require_sizes(self.space().base.size(), rival, "rival");
+                require_finite(rival, "rival");
+                self.cut(copied(rival));
+            },
+            "rival"_array)
+        .def("tighten", &Search::tighten, "by"_a)
+        .def("standing", &standing<Search>, "contexts"_array)
+        .def("forget_met", &Search::forget_met)
+        .def_prop_ro("nodes", &Search::nodes)
+        .def_prop_ro("bytes", &Search::bytes)
+        .def_prop_ro("bound", &Search::bound)
+        .def_prop_ro("met", as_array(&Search::met))
+        .def_prop_ro("met_distance", &Search::met_distance);
+}
 
 // ---- linear programs ------------------------------------------------------------------------------------------------
 
@@ -155,17 +223,9 @@ void make_rules(Rules* self, const Matrix& nodes, const Ints& roots, const Matri
         made.push_back({static_cast<int>(node[0]), node[1] != 0.0, node[2], static_cast<int>(node[3]),
                         static_cast<int>(node[4]), node[5] != 0.0});
     }
-    std::vector<int> starts;
-    for (std::size_t i = 0; i < roots.size(); ++i) {
-        require(roots(i) >= 0 && static_cast<double>(roots(i)) < count, "'roots' must be nodes.");
-        starts.push_back(static_cast<int>(roots(i)));
-    }
+    require_below(roots, made.size(), "'roots' must be nodes.");
+    std::vector<int> starts(roots.data(), roots.data() + roots.size());
     new (self) Rules(std::move(made), std::move(starts), copied(rows), copied(limits));
-}
-
-void bind_rules(nb::module_& m) {
-    nb::class_<Rules>(m, "Rules")
-        .def("__init__", &make_rules, "nodes"_array, "roots"_array, "rows"_array, "limits"_array);
 }
 
 void make_places(Places* self, const std::vector<Axis>& axes, const Matrix& members, const Matrix& columns,
@@ -178,12 +238,6 @@ void make_places(Places* self, const std::vector<Axis>& axes, const Matrix& memb
             "'ranks' must have a row for every category.");
     require_finite(members, "members", columns, "columns", origin, "origin");
     new (self) Places(axes, copied(members), copied(columns), copied(ranks), copied(origin));
-}
-
-void bind_places(nb::module_& m) {
-    nb::class_<Places>(m, "Places")
-        .def("__init__", &make_places, "axes"_a, "members"_array, "columns"_array, "ranks"_array.none(),
-             "origin"_array);
 }
 
 // ---- the search -----------------------------------------------------------------------------------------------------
@@ -236,21 +290,18 @@ void make_search(NeighbourSearch* self, std::vector<Axis> axes, const Matrix& po
     new (self) NeighbourSearch(std::move(space), std::move(criterion), std::move(few));
 }
 
-std::vector<int> member_list(const NeighbourSearch& self, const Ints& members) {
-    std::vector<int> list;
-    for (std::size_t i = 0; i < members.size(); ++i) {
-        require(members(i) >= 0 && members(i) < self.space().size(), "The members must be rows of 'points'.");
-        list.push_back(static_cast<int>(members(i)));
-    }
-    return list;
-}
-
 void exclude(NeighbourSearch& self, const Ints& members) {
     require_sizes(self.space().k, members, "members");
-    self.criterion().exclude(member_list(self, members));
+    require_below(members, self.space().size(), "The members must be rows of 'points'.");
+    self.criterion().exclude(std::vector<int>(members.data(), members.data() + members.size()));
 }
 
 void bind_search(nb::module_& m) {
+    nb::class_<Rules>(m, "Rules")
+        .def("__init__", &make_rules, "nodes"_array, "roots"_array, "rows"_array, "limits"_array);
+    nb::class_<Places>(m, "Places")
+        .def("__init__", &make_places, "axes"_a, "members"_array, "columns"_array, "ranks"_array.none(),
+             "origin"_array);
     nb::enum_<Progress>(m, "NeighbourProgress")
         .value("SPENT", Progress::spent)
         .value("CANDIDATE", Progress::candidate)
@@ -278,14 +329,67 @@ void bind_search(nb::module_& m) {
         .def_prop_ro("candidate", as_array(&NeighbourSearch::candidate));
 }
 
+// ---- kernels ------------------------------------------------------------------------------------------------------
+
+void make_kernel_search(KernelSearch* self, std::vector<Axis> axes, Measure measure, Shape shape, const Matrix& rows,
+                        const Vector& factors, const Vector& base, const std::optional<Matrix>& entries, double least,
+                        const Vector& alternative, double tau, std::optional<double> tail, const Rules* rules,
+                        std::optional<int> most, std::vector<std::vector<std::int32_t>> barred) {
+    const std::size_t n = rows.shape(0);
+    require(n >= 1 && rows.shape(1) == axes.size(), "'rows' must have a column for every axis, and a row.");
+    require_sizes(axes.size(), factors, "factors");
+    require_sizes(n, base, "base", alternative, "alternative");
+    require_entries(axes, entries, n);
+    require_finite(rows, "rows", factors, "factors", base, "base", alternative, "alternative");
+    require(measure != Measure::scores || shape == Shape::gaussian, "Scores are for a Gaussian kernel.");
+    require(measure != Measure::squares || shape != Shape::gaussian, "A Gaussian kernel takes scores for squares.");
+    require(least >= 0.0 && (least > 0.0) == (shape != Shape::gaussian),
+            "'least' must be positive for a kernel that ends, and 0 otherwise.");
+    require(!std::isnan(tau), "'tau' must be a number.");
+    const Kernel kernel(shape, measure != Measure::sums || shape == Shape::gaussian);
+    require(!tail || (*tail > 0.0 && *tail < 1.0), "'tail' must be a share.");
+    require_about(rules, axes);
+    auto few = few_of(axes.size(), most, std::move(barred));
+    Scores scores(axes, {}, copied(entries));
+    const Rules held = rules == nullptr ? Rules() : *rules;
+    Space space{std::move(axes), copied(rows), copied(base), 1, 0.0, 0.0, 0.0, held, 1.0, std::move(scores)};
+    new (self) KernelSearch(std::move(space), {measure, kernel, copied(factors), least}, copied(alternative), tau, tail,
+                            std::move(few));
+}
+
+void bind_kernels(nb::module_& m) {
+    nb::enum_<Shape>(m, "KernelShape")
+        .value("GAUSSIAN", Shape::gaussian)
+        .value("EPANECHNIKOV", Shape::epanechnikov)
+        .value("BIWEIGHT", Shape::biweight)
+        .value("TRICUBE", Shape::tricube);
+    nb::enum_<Measure>(m, "KernelMeasure")
+        .value("SCORES", Measure::scores)
+        .value("SQUARES", Measure::squares)
+        .value("SUMS", Measure::sums);
+
+    bind_contexts<KernelSearch>(m, "KernelSearch")
+        .def("__init__", &make_kernel_search, "axes"_a, "measure"_a, "shape"_a, "rows"_array, "factors"_array,
+             "base"_array, "entries"_array.none(), "least"_a, "alternative"_array, "tau"_a, "tail"_a = nb::none(),
+             "rules"_a.none() = nb::none(), "most"_a = nb::none(),
+             "barred"_a = std::vector<std::vector<std::int32_t>>())
+        .def(
+            "advance",
+            [](KernelSearch& self, std::int64_t boxes, double cutoff, double gap, double seconds) {
+                require(gap >= 0.0 && gap < 1.0, "'gap' must be at least 0 and below 1.");
+                const nb::gil_scoped_release release;
+                return self.advance(boxes, cutoff, gap, Deadline(seconds));
+            },
+            "boxes"_a, "cutoff"_a, "gap"_a, "seconds"_a = kInfinity);
+}
+
 }  // namespace
 
 }  // namespace whence::neighbours
 
-void bind_neighbours(nb::module_& m) {
+void bind_contexts(nb::module_& m) {
     whence::neighbours::bind_simplex(m);
     whence::neighbours::bind_axis(m);
-    whence::neighbours::bind_rules(m);
-    whence::neighbours::bind_places(m);
     whence::neighbours::bind_search(m);
+    whence::neighbours::bind_kernels(m);
 }
