@@ -51,6 +51,9 @@ def test_planes_lie_above_the_risk_in_their_box(seed: int) -> None:
     anchors = [np.clip(0.0, tails.low, tails.high), tails.low, tails.high]
     anchors.append(np.where(rng.random(tails.low.size) < 0.5, tails.low, tails.high))
     planes = [tails.plane(anchor) for anchor in anchors]
+    if tails.corner_plane is not None:
+        planes.append(tails.corner_plane)
+        anchors.append(anchors[0])
     for _ in range(DRAWN):
         x = drawn(asked, tails, rng)
         risk = asked.risk.of(asked.priced.costs(asked.plan, asked.values(x)), asked.priced.weights)
@@ -83,3 +86,17 @@ def test_tails_of_prices_in_reach_are_possible(seed: int) -> None:
             assert weights[costs > costs[i] + slack].sum() + weights[i] <= share + 1e-9
         for i in np.flatnonzero(out):
             assert weights[costs >= costs[i] - slack].sum() - weights[i] >= share - 1e-9
+
+
+def test_prices_of_twenty_products_under_cvar_are_proved() -> None:
+    """Planes that meet the risk at corners end what did not end without them."""
+    rng = np.random.default_rng(0)
+    X = rng.random((400, 3))
+    problem = wh.Newsvendor(np.ones(20), np.full(20, 3.0), budget=550.0)
+    Y = 10 + 20 * X[:, :1] + 10 * rng.random((400, 20))
+    policy = wh.Policy(problem, wh.KNNWeights(k=100), wh.CVaR(0.8)).fit(X, Y)
+    plan = policy.decide(X[1])
+    plan[[2, 5]] += [-2.0, 2.0]
+    found = policy.prices(X[1], plan, kind="relative", common=False, time_limit=60)
+    assert found.status == "optimal"
+    assert found.solves < 150

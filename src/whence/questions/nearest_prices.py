@@ -465,9 +465,10 @@ class _Search:
         if free.size <= 2:
             return self._planes(terms, box, free)
         tails = box.planes.get(id(terms))
-        if tails is None:
+        if tails is None or tails.reach > self.distance + NEAR:
             tails = box.planes[id(terms)] = PossibleTails(terms, self.question, tail, box.low, box.high, self.distance)
-        return [tails.plane(anchor) for anchor in [np.clip(0.0, box.low, box.high), *box.anchors]]
+        planes = [tails.plane(anchor) for anchor in [np.clip(0.0, box.low, box.high), *box.anchors]]
+        return planes if tails.corner_plane is None else [*planes, tails.corner_plane]
 
     def _risk(self, terms: Terms, x: Floats) -> float:
         asked = self.question
