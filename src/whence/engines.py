@@ -75,8 +75,8 @@ TABLE: dict[tuple[str, str], dict[str, str]] = {
         "milp": "whence.milp.line_program:ForecastWeighting",
     },
     ("whence.weights.forecast_weights.ForecastLine", "OrderBeats"): {"search": "whence.milp.line_program:explain"},
-    ("whence.weights.kernel.KernelWeights", "PlanBeats"): {"search": "whence.search.kernel_search:explain"},
-    ("whence.weights.kernel.KernelWeights", "SetBeats"): {"search": "whence.search.kernel_search:explain_sets"},
+    ("whence.weights.neighbours.KernelWeights", "PlanBeats"): {"search": "whence.search.kernel_search:explain"},
+    ("whence.weights.neighbours.KernelWeights", "SetBeats"): {"search": "whence.search.kernel_search:explain_sets"},
     # What wh.Ensemble asks: the values of leaves, or a line, in the place of weights.
     ("whence.search.forecast_search.SummedTrees", "ForecastBetween"): {
         "search": "whence.search.forecast_search:crossing"

@@ -23,7 +23,7 @@ from whence.util.aliases import Kind
 from whence.util.files import complete, read_file
 
 if TYPE_CHECKING:
-    from whence.batch.explanations import Explanations
+    from whence.batch.many import Explanations
     from whence.questions.comparison import Comparison
     from whence.questions.implied import Implied
     from whence.questions.menu import Front, Menu

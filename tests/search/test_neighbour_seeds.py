@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 from tests.search.test_neighbour_search import random_case
 
 from whence._core import AxisKind
-from whence.search.neighbour_axes import Layout
-from whence.search.neighbour_seeds import Seeds
+from whence.search.neighbour_axes import Layout, Seeds
 from whence.settings import SearchSettings
 
 Floats = NDArray[np.float64]

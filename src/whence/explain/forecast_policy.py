@@ -8,8 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from whence.claims.forecast_costs import BandPricing, CurvePricing, LinearPricing, Pricing, Shortfall
-from whence.claims.forecasts import OrderBeats, OrderIsBest
+from whence.claims.forecast_costs import (
+    BandPricing,
+    CurvePricing,
+    LinearPricing,
+    OrderBeats,
+    OrderIsBest,
+    Pricing,
+    Shortfall,
+)
 from whence.errors import InputError
 from whence.explain.ask import EITHER
 from whence.explain.build_question import settings_of, space_of

@@ -13,7 +13,7 @@ import pandas as pd
 from msgspec import field, structs, to_builtins
 
 from whence.certificate.verify import Verification
-from whence.claims.forecasts import ForecastBetween
+from whence.claims.forecast_costs import ForecastBetween
 from whence.errors import InputError, InternalError
 from whence.explain.ask import SearchRequest
 from whence.explain.build_question import Subject, few_of, space_of
@@ -23,15 +23,15 @@ from whence.explain.recheck import distance_of
 from whence.features.relations import relation_texts
 from whence.features.space import Few
 from whence.forecasts.sources import AskedForecast
-from whence.models.base import Link
+from whence.models.tree_arrays import Link
 from whence.question import Answer, Limits, Question
 from whence.questions.result import CHANGED, intact_of
-from whence.report import forecast_pages as words
+from whence.report import result_pages as words
 from whence.report.build import changes_of
 from whence.report.document import scalar
 from whence.report.fingerprint import digest
-from whence.report.forecast_pages import CrossingDocument, CrossingFinding
 from whence.report.reading import document_from, loaded
+from whence.report.result_pages import CrossingDocument, CrossingFinding
 from whence.report.words import wrapped
 from whence.settings import SearchSettings
 from whence.util.aliases import Floats

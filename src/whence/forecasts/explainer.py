@@ -15,9 +15,8 @@ from whence.features import Observed, Schema
 from whence.forecasts.crossing import Crossing, CrossingRequest, explain
 from whence.forecasts.sources import AskedForecast, AskedLine, AskedTrees, LineOfPolicy, Sums
 from whence.models import FittedTrees, read
-from whence.models.base import Link
 from whence.models.lines import FittedLine, PipedTrees
-from whence.models.tree_arrays import Layout, check_names, check_width
+from whence.models.tree_arrays import Layout, Link, check_names, check_width
 from whence.question import Progress
 from whence.util.aliases import Floats
 from whence.util.frames import as_pandas, as_table

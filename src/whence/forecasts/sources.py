@@ -13,9 +13,8 @@ from whence.engines import part_of
 from whence.errors import InternalError
 from whence.features import Schema
 from whence.models import FittedTrees
-from whence.models.base import Forecast, Link
 from whence.models.lines import NEARLY, FittedLine, Line, typed_like
-from whence.models.tree_arrays import Layout
+from whence.models.tree_arrays import Forecast, Layout, Link
 from whence.question import Answer, Question, combine
 from whence.search.forecast_search import SummedTrees
 from whence.util.aliases import Floats

@@ -11,8 +11,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from whence.claims.forecast_costs import BandPricing, Broken, CurvePricing, LinearPricing
-from whence.claims.forecasts import ForecastBetween, OrderBeats
+from whence.claims.forecast_costs import BandPricing, Broken, CurvePricing, ForecastBetween, LinearPricing, OrderBeats
 from whence.errors import InputError
 from whence.milp.axes import Axis, Splits, add_axes, line_axis
 from whence.milp.model import Columns, Linear, Model, Program, scaled

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from whence.models.base import FittedTrees
+from whence.models.tree_arrays import FittedTrees
 
 __all__ = ["LIBRARIES", "FittedTrees", "read"]
 

@@ -18,8 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from whence.errors import InputError
-from whence.models.base import FittedTrees, Forecast, Link, nested, unfitted
-from whence.models.tree_arrays import RawTree
+from whence.models.tree_arrays import FittedTrees, Forecast, Link, RawTree, nested, unfitted
 from whence.util.aliases import Floats
 
 __all__ = ["CatBoostTrees"]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence.errors import InputError
-from whence.models.base import FittedTrees, Forecast, raw_tree, unfitted
+from whence.models.tree_arrays import FittedTrees, Forecast, raw_tree, unfitted
 from whence.util.aliases import Floats
 
 __all__ = ["HonestTrees"]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence.errors import InputError
-from whence.models.base import FittedTrees, Forecast, Link, nested, unfitted
+from whence.models.tree_arrays import FittedTrees, Forecast, Link, nested, unfitted
 from whence.util.aliases import Floats
 
 __all__ = ["LightGBMTrees"]

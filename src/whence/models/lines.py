@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from whence.errors import InputError
 from whence.models import FittedTrees, read
-from whence.models.base import Forecast, Link, names_known_to
-from whence.models.tree_arrays import RawTree
+from whence.models.tree_arrays import Forecast, Link, RawTree, names_known_to
 from whence.util.aliases import Floats
 
 __all__ = ["NEARLY", "FittedLine", "Line", "PipedTrees", "check_steps", "probes", "typed_like"]

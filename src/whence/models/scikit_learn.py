@@ -25,8 +25,16 @@ from sklearn.ensemble import (
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 from whence.errors import InputError, InputTypeError, InternalError
-from whence.models.base import FittedTrees, Forecast, Link, check_fitted, names_known_to, raw_tree, unfitted
-from whence.models.tree_arrays import RawTree
+from whence.models.tree_arrays import (
+    FittedTrees,
+    Forecast,
+    Link,
+    RawTree,
+    check_fitted,
+    names_known_to,
+    raw_tree,
+    unfitted,
+)
 from whence.util.aliases import Floats
 
 __all__ = ["FittedNeighbours", "HistogramTrees", "PlainTrees", "read_neighbours"]

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence.errors import InputError
-from whence.models.base import FittedTrees, Forecast, Link, unfitted
-from whence.models.tree_arrays import RawTree
+from whence.models.tree_arrays import FittedTrees, Forecast, Link, RawTree, unfitted
 from whence.util.aliases import Floats
 
 __all__ = ["XGBoostTrees"]

@@ -6,8 +6,7 @@ left out, and returns them; `front`, `menu`, `contributions` and `rules` draw wh
 Matplotlib is loaded at the first chart; it comes with ``pip install whence[plot]``.
 """
 
-from whence.plot.change_chart import changes, weights
-from whence.plot.plan_chart import costs, outcomes, plans, routes
+from whence.plot.plan_chart import changes, costs, outcomes, plans, routes, weights
 from whence.plot.plane import plane
 from whence.plot.result_charts import contributions, front, menu, overview, rules
 from whence.plot.strip_chart import strips

@@ -24,8 +24,7 @@ from whence.plot.canvas import (
     titled,
     written,
 )
-from whence.plot.change_chart import changes, weights
-from whence.plot.plan_chart import costs, outcomes, plans
+from whence.plot.plan_chart import changes, costs, outcomes, plans, weights
 from whence.report.document import Report
 from whence.report.html import ALTERNATIVE, DECISION
 from whence.report.numbers import plain

@@ -12,8 +12,8 @@ import pandas as pd
 
 from whence.checks import Rule, one_of
 from whence.project.csv_files import DROP, SEPARATORS, CsvFormat, CsvTable, missing, number_column, read_csv
-from whence.project.features import Declared, typed_column
 from whence.project.findings import TEXT, TEXTS, Findings, Place, Section
+from whence.project.sections import Declared, typed_column
 from whence.util.text import nearest
 
 SEPARATOR = Rule(

@@ -25,12 +25,19 @@ from whence.policy import Policy, read_saved, write_saved
 from whence.problems import DecisionProblem
 from whence.problems.plan_sets import PlanSet
 from whence.project.csv_files import CsvFormat, decoded, load_csv
-from whence.project.features import built_features, known_fault, read_declared
 from whence.project.findings import TEXT, TEXTS, Finding, Findings, Place, ProjectError, Section, Source
 from whence.project.history import read_format, read_history
 from whence.project.leaks import find_leaks
 from whence.project.problems import edge_columns, problem_files, read_network, read_problem
-from whence.project.sections import ExplainDefaults, read_explain_defaults, read_risk, read_weights
+from whence.project.sections import (
+    ExplainDefaults,
+    built_features,
+    known_fault,
+    read_declared,
+    read_explain_defaults,
+    read_risk,
+    read_weights,
+)
 from whence.project.typed_questions import ContextReader, is_file, is_set, json_value, read_json_file, read_plan_set
 from whence.risk import Expectation, Risk
 from whence.util.files import digest_of, project_file, read_file

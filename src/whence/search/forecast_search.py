@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence import _core
-from whence.claims.forecast_costs import BandPricing, Broken, CurvePricing, LinearPricing
-from whence.claims.forecasts import ForecastBetween, OrderBeats
+from whence.claims.forecast_costs import BandPricing, Broken, CurvePricing, ForecastBetween, LinearPricing, OrderBeats
 from whence.models.tree_arrays import ArrayTree
 from whence.question import Answer, Question, nearest_of
 from whence.search import driver

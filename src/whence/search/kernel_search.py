@@ -13,8 +13,8 @@ from whence.search import driver
 from whence.search.neighbour_axes import Layout, rules_of
 from whence.search.neighbour_search import AxesFrontier, by_plans, few_changes, within_gap
 from whence.util.aliases import Floats
-from whence.weights.kernel import LEAST, KernelWeights
 from whence.weights.metrics import seen_in_coordinates
+from whence.weights.neighbours import LEAST, KernelWeights
 
 __all__ = ["KernelFrontier", "explain", "explain_sets"]
 

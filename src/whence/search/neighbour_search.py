@@ -16,8 +16,7 @@ from whence.errors import InputError
 from whence.question import Answer, Question, earlier, remember
 from whence.search import driver
 from whence.search.frontiers import LISTED, Around, OneByOne, confidently
-from whence.search.neighbour_axes import ROBUST, Axes, Layout, rules_of
-from whence.search.neighbour_seeds import Seeds
+from whence.search.neighbour_axes import ROBUST, Axes, Layout, Seeds, rules_of
 from whence.util.aliases import Floats
 from whence.util.linear_program import check_time, until
 from whence.weights import KNNWeights

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence import _core
-from whence.claims.forecasts import OrderBeats
+from whence.claims.forecast_costs import OrderBeats
 from whence.claims.plans import PlanBeats
 from whence.claims.sets import APART, rivals_there, worst_rival
 from whence.errors import InputError, InternalError

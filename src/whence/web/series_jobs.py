@@ -21,7 +21,7 @@ from whence.questions.prices import Prices
 from whence.questions.reasons import Reasons
 from whence.questions.result import Result
 from whence.questions.rules import Rules
-from whence.report.forecast_pages import certificate, shown_changes
+from whence.report.result_pages import certificate, shown_changes
 from whence.report.words import changes_in_words
 from whence.web import wire as models
 from whence.web.jobs import (

@@ -4,8 +4,7 @@ from whence.weights.base import Capabilities, InputMap, Weights
 from whence.weights.decision_forest import DecisionForest
 from whence.weights.forecast_weights import ForecastWeights
 from whence.weights.forest import ForestWeights
-from whence.weights.kernel import KernelWeights
-from whence.weights.neighbours import KNNWeights
+from whence.weights.neighbours import KernelWeights, KNNWeights
 from whence.weights.trees import TreeWeights
 
 __all__ = [

@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 from whence import _core
 from whence.checks import FLAG, JOBS, Rule, one_of, whole
 from whence.errors import InputError, InputTypeError, InternalError, parameter_error
-from whence.models.base import FittedTrees, Forecast, raw_tree
+from whence.models.tree_arrays import FittedTrees, Forecast, raw_tree
 from whence.risk import Expectation, Risk
 from whence.util.aliases import Floats
 from whence.weights.base import Capabilities, Weights, as_mass, as_matrix

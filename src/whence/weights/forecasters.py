@@ -18,8 +18,7 @@ from sklearn.utils import get_tags
 
 from whence.errors import InputError, InputTypeError, InternalError, parameter_error
 from whence.models import FittedTrees, read
-from whence.models.base import Forecast
-from whence.models.tree_arrays import ArrayTree, Layout, Place, check_names
+from whence.models.tree_arrays import ArrayTree, Forecast, Layout, Place, check_names
 from whence.util.aliases import Floats
 from whence.weights.base import SeenColumn, check_order
 

@@ -22,7 +22,7 @@ from sklearn.utils import get_tags
 
 from whence.checks import FLAG, JOBS, whole
 from whence.errors import InputError, InputTypeError
-from whence.models.base import check_fitted
+from whence.models.tree_arrays import check_fitted
 from whence.util.aliases import Floats
 from whence.weights.base import Capabilities, Weights, as_mass, as_matrix, check_order
 from whence.weights.trees import OF_TREES, TreeWeights, without
