@@ -18,7 +18,7 @@ class Grid:
         self, face_start: Ints, cut: NDArray[np.float32], column: Ints, split: Ints, left: Ints, right: Ints, root: Ints
     ) -> None: ...
     def lay_paths(self, nodes: int) -> bool:
-        """Lay out the paths of the next trees with at least so many nodes; True once all are laid out."""
+        """Lay out the paths of the next trees with at least this many nodes; True once all are laid out."""
 
     def leaves_at(self, cells: Ints) -> Ints:
         """Leaf of every tree at a cell."""
@@ -136,7 +136,7 @@ class PlanList(Criterion):
         """What each leaf adds to the cost of plans of the set, one row a plan."""
 
     def limit_memory(self, bytes: int) -> None:
-        """Leave room for about so many bytes of rows."""
+        """Leave room for about this many bytes of rows."""
 
     def add_rivals(self, rows: Floats) -> None:
         """The same of plans that the set must not cost more than."""
@@ -259,7 +259,7 @@ class PotentialSearch:
 
     def __init__(self, located: Located, worth: Floats, tau: float, proved: float = 0.0) -> None: ...
     def advance(self, budget: int, cutoff: float, seconds: float = ...) -> tuple[bool, float]:
-        """Search on for so many boxes or seconds: whether what was found is proved nearest, and the proved bound."""
+        """Search on for this many boxes or seconds: whether what was found is proved nearest, and the proved bound."""
 
     bytes: Final[int]
     cells: Final[Ints]

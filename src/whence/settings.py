@@ -156,7 +156,7 @@ class SearchSettings:
     #: Numbers of a table over all leaves from which it pays to know a context before it is made.
     set_large: int = 500_000
     #: Past contexts, evenly from the first to the last, where it is asked what a unit of a budget is worth, and how
-    #: many times the most of that the largest price is: others are hardly ever needed, a wider range is dearer.
+    #: many times the most of that the largest price is: others are hardly ever needed, a wider range takes longer.
     budget_looks: int = 16
     budget_margin: float = 2.0
     #: Tables of quantities that are kept with a forest (4 bytes a row, tree and product each).

@@ -59,7 +59,7 @@ class Claim(ABC):
 
     @abstractmethod
     def with_confidence(self, kappa: float) -> Self:
-        """Return the claim that must hold by so many standard errors."""
+        """Return the claim that must hold by this many standard errors."""
 
     def plain(self) -> Self:
         """Return the claim that must hold without standard errors, refuted by the same plans as before."""
@@ -88,7 +88,7 @@ class PlanBeats(Claim):
         costs less this amount, so that no engine has to know of it.
     """
 
-    #: The set of plans of which some one must be better; None where it is a single plan.
+    #: The set of plans, one of which must be better; None where it is a single plan.
     plans: ClassVar[Plans | None] = None
 
     alternative: Floats
@@ -143,7 +143,7 @@ class PlanBeats(Claim):
         return self.risk.of(self.alternative, at) <= self.risk.of(self.rival_decision, at) + self.tau
 
     def with_confidence(self, kappa: float) -> Self:
-        """Return the claim that must hold by so many standard errors."""
+        """Return the claim that must hold by this many standard errors."""
         return replace(self, kappa=kappa)
 
     def relative(self) -> PlanBeats:
@@ -194,7 +194,7 @@ class PlanIsBest(PlanBeats):
         return self.better(at)
 
     def with_confidence(self, kappa: float) -> Self:
-        """Return the claim by so many standard errors: how many the best plan is away is then for engines to judge."""
+        """Return the claim by this many standard errors: how many the best plan is away is for engines to judge."""
         return replace(self, kappa=kappa, better=self.best or self.better)
 
     def relative(self) -> PlanBeats:

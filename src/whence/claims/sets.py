@@ -1,8 +1,8 @@
-"""Claims about a set of plans: some one of them beats the decision, or is the best plan there is.
+"""Claims about a set of plans: one of them beats the decision, or is the best plan there is.
 
 A set is what an engine sees of it: what its plans cost, and which of them is best under given weights. With standard
-errors over the trees or the neighbours, some plan of the set has to be better by so many of them than the decision, or
-than every plan outside the set; of a set that cannot be listed it is the best plan in the context that has to be.
+errors over the trees or the neighbours, some plan of the set has to be better by this many of them than the decision,
+or than every plan outside the set; of a set that cannot be listed it is the best plan in the context that has to be.
 """
 
 from __future__ import annotations

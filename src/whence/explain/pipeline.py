@@ -218,7 +218,7 @@ class _Inquiry(Inquiry[Explanation]):
         return found
 
     def found(self, confidence: float) -> Explanation:
-        """Return the confirmed answer by so many standard errors."""
+        """Return the confirmed answer by this many standard errors."""
         asked = self.question
         if confidence:
             asked = replace(asked, claim=asked.claim.with_confidence(confidence))

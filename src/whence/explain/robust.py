@@ -151,7 +151,7 @@ class Reliance:
     least_gain: float = 0.0
     #: The standard errors that the share asked for needs; None where no number of them reaches it.
     needed: float | None = None
-    #: How many answers to this very question are true, of so many simulated worlds in which it has one.
+    #: How many answers to this very question are true, of this many simulated worlds in which it has one.
     own: Held | None = None
 
     @property
@@ -198,7 +198,7 @@ class Reliance:
     def wider(self) -> float | None:
         """Of an absolute explanation that is true too seldom: how many times as much must be allowed.
 
-        Where the plan may cost so many times as much more than the best one as was asked, as large a share of such
+        Where the plan may cost this many times as much more than the best one as was asked, as large a share of such
         answers is true as was asked for. None where it is reached already, or is not even so.
         """
         if self.curve is None or self.reached:
@@ -344,7 +344,7 @@ def explained_reliably(
 ) -> Explanation:
     """Return the nearest explanation met on the ladder that holds in the wanted share of the refits.
 
-    Where none does, the one that holds in most of them: its `reliance` says how often. `at` searches by so many
+    Where none does, the one that holds in most of them: its `reliance` says how often. `at` searches by this many
     standard errors; `finished` adds all that is shown of the one that is chosen. `limits` include the making of refits.
     """
     nearest = finished(at(0.0))
@@ -539,7 +539,7 @@ def explained_truly(
     """Return the nearest explanation by the standard errors that the share asked for needs.
 
     Where no context keeps them, or no number of them reaches the share, it is the one by the most that there are: its
-    `reliance` says what share of such answers is true. `at` searches by so many; `finished` adds all that is shown of
+    `reliance` says what share of such answers is true. `at` searches by this many; `finished` adds all that is shown of
     the one that is chosen, and `itself` how many answers to this very question are true.
     """
     assert request.holds is not None
@@ -566,7 +566,7 @@ def explained_truly(
 
 
 def _tried(at: Callable[[float], Explanation], nearest: Explanation, kappa: float, grain: float) -> list[Explanation]:
-    """The explanation by so many standard errors, or by the most, in whole grains, by which there is a context."""
+    """The explanation by this many standard errors, or by the most, in whole grains, by which there is a context."""
     tried = [nearest]
     low, high = 0, round(kappa / grain) if grain else 0
     step = high

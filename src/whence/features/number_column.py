@@ -74,11 +74,11 @@ class Lattice:
     useful: Floats | None = None
 
     def values(self, multiples: Floats) -> Floats:
-        """Return so many steps, in the user's units."""
+        """Return this many steps, in the user's units."""
         return multiples * float(self.step.numerator) / float(self.step.denominator)
 
     def coordinates(self, multiples: Floats) -> Floats:
-        """Return so many steps, in coordinates."""
+        """Return this many steps, in coordinates."""
         return (self.values(multiples) - self.offset) / self.scale
 
     def nearest(self, raw: float) -> float:

@@ -253,7 +253,7 @@ class Space:
 class Few:
     """How many features of a context may differ from the start, and which never do so together."""
 
-    #: So many features may change.
+    #: This many features may change.
     most: int
     #: Sets of features, by the numbers that ``Space.feature`` gives them, that must not all change.
     barred: tuple[tuple[int, ...], ...] = ()

@@ -187,7 +187,7 @@ def contributions(found: Any, *, most: int = 12, ax: Axes | None = None) -> Axes
 
 
 def _beside(ax: Axes, text: str, at: tuple[float, float], up: float, ha: str = "center", **look: Any) -> None:
-    """Write something so many points above a place."""
+    """Write something this many points above a place."""
     ax.annotate(text, at, (0, up), textcoords="offset points", ha=ha, fontsize=9, **look)
 
 

@@ -58,7 +58,7 @@ class Stock:
     budget: float = np.inf
 
     def costing(self, factor: float) -> Stock:
-        """Return the same at so many times the cost; a budget that no plan of use can exceed is left out."""
+        """Return the same at this many times the cost; a budget that no plan of use can exceed is left out."""
         largest = np.minimum(np.maximum(self.demand.max(axis=0), self.lower), self.upper)
         budget = self.budget if float(largest.sum()) > self.budget else np.inf
         return replace(self, holding=factor * self.holding, backorder=factor * self.backorder, budget=budget)
@@ -94,7 +94,7 @@ class Routes:
         return Network(self.arcs, self.nodes, self.source, self.target)
 
     def costing(self, factor: float) -> Routes:
-        """Return the same at so many times the cost."""
+        """Return the same at this many times the cost."""
         return replace(self, costs=factor * self.costs)
 
 

@@ -36,7 +36,7 @@ NEAR = 1e-6
 TRIES = 4
 #: Of the tolerance: by how much rows may be broken in a program, so that rounding rules nothing out.
 SPARE = 0.05
-#: A box is split where its bound rose by less than this share of the distance so many times in a row.
+#: A box is split where its bound rose by less than this share of the distance this many times in a row.
 SLOW = 0.002
 PATIENCE = 3
 

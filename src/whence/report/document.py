@@ -256,7 +256,7 @@ class LadderRung(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class CurveStep(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What was seen in simulated worlds of answers by so many standard errors."""
+    """What was seen in simulated worlds of answers by this many standard errors."""
 
     confidence: Annotated[Amount, about("Standard errors over the trees or the neighbours.")]
     answered: Annotated[Count, about("Questions that have an answer by as many.")]
@@ -305,7 +305,7 @@ class RelianceEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
         about("Of absolute claims: how many times as much must be allowed for the share asked for to be true."),
     ] = None
     own: Annotated[
-        ShownHeld | None, about("How many answers to this very question are true, of so many simulated worlds.")
+        ShownHeld | None, about("How many answers to this very question are true, of this many simulated worlds.")
     ] = None
 
 

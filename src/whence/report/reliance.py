@@ -244,7 +244,7 @@ def _agreed_to(report: Report) -> str:
 
 
 def _nearly(report: Report, times: float = 1.0) -> str:
-    """How near to the best plan the one asked about must be, where it is to be the best, or so many times as far."""
+    """How near to the best plan the one asked about must be, where it is to be the best, or this many times as far."""
     if report.allowance:
         return f"within {with_unit(plain(times * report.allowance, 6), report.cost_unit)} of the best"
     return f"within {plain(100.0 * times * max(NEARLY, report.within), 3)} % of the best"

@@ -544,7 +544,7 @@ def confident_excess(question: Question, kept: KeptGrid, leaves: Ints, rival: Fl
 def confidently(question: Question, kept: KeptGrid, leaves: Callable[[], Ints]) -> Question:
     """The question whose `better` refuses the alternative where the best plan beats it within its standard errors.
 
-    An absolute explanation by standard errors stands, by so many of them, against the best plan at its context
+    An absolute explanation by standard errors stands, by this many of them, against the best plan at its context
     and against every plan met on the way; all of these are necessary for standing against every plan there is, so
     that the distance is a lower bound on that too.
     `leaves` gives those of the forest where the plan was asked for last.

@@ -67,7 +67,7 @@ def pulled(
 ) -> Ints | None:
     """Cells of a context nearer than `cutoff` that satisfies the criterion, from `starts` and from single changes.
 
-    So many of the starts that satisfy it are improved, and the best context by exchanges, if wanted.
+    This many of the starts that satisfy it are improved, and the best context by exchanges, if wanted.
     """
     proposals.found = cutoff
     proposals.pull_back(starts, improved)

@@ -63,7 +63,7 @@ class Refuting:
         self.limit = question.settings.region_listed[question.claim.risk.tail is not None]
         self.every = anything.every(self.limit)
         self.nodes = 0
-        # Broken means more than tau; no dearer than another plan, by up to tau at most.
+        # Broken means more than tau; it costs no more than another plan, up to tau.
         self.tau = float(np.nextafter(-question.claim.tau, -np.inf))
         self.raised = question.claim.tau + max(question.claim.tau, EQUAL * question.claim.size)
         factor = 1.0 + question.claim.within

@@ -13,7 +13,7 @@ Interval = tuple[float, float]
 
 
 def wilson(share: float, count: float, z: float = NINE_OF_TEN) -> Interval:
-    """Wilson's interval of a share that was seen in so many cases, `z` standard deviations to either side.
+    """Wilson's interval of a share that was seen in this many cases, `z` standard deviations to either side.
 
     >>> low, high = wilson(0.9, 70)
     >>> round(low, 2), round(high, 2)

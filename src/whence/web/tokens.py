@@ -20,7 +20,7 @@ log = logging.getLogger("whence.web")
 
 #: Seconds for which a link can be opened, and for which a browser is remembered.
 LINK, REMEMBERED = 3600.0, 7 * 24 * 3600
-#: Wrong tokens from one address within so many seconds, after which no more are looked at for as long.
+#: Wrong tokens from one address within this many seconds, after which no more are looked at for as long.
 GUESSES, WINDOW = 10, 60.0
 #: Most addresses whose wrong tokens are remembered.
 ADDRESSES = 10_000

@@ -268,11 +268,11 @@ class Weights(BaseEstimator, ABC):  # type: ignore[misc]
         return f"{type(self).__name__} of {self.n_samples_} observations"
 
     def takes_outcomes(self, columns: int) -> bool:
-        """Return whether weights like these can be fitted to other outcomes of so many columns."""
+        """Return whether weights like these can be fitted to other outcomes of this many columns."""
         return self.capabilities.can_refit and not self.capabilities.forecasts
 
     def check_outcomes(self, columns: int) -> None:
-        """Refuse weights that cannot be fitted to other outcomes of so many columns, as simulated worlds have."""
+        """Refuse weights that cannot be fitted to other outcomes of this many columns, as simulated worlds have."""
         if not self.takes_outcomes(columns):
             raise InputError(
                 "'holds' needs weights that can be fitted again, in simulated worlds: ask with 'confidence'. Got "

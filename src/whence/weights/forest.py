@@ -244,7 +244,7 @@ class ForestWeights(TreeWeights):
 
 
 def predicts(fitted: Any, columns: int) -> bool:
-    """Return whether a user's model is a regressor of so many columns, which its library can fit again."""
+    """Return whether a user's model is a regressor of this many columns, which its library can fit again."""
     return hasattr(fitted, "get_params") and is_regressor(fitted) and getattr(fitted, "n_outputs_", 1) == columns
 
 

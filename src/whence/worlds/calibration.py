@@ -43,7 +43,7 @@ LADDER = (0.0, 2.0, 5.0, 8.0, 12.0, 16.0, 21.0, 28.0, 38.0)
 NODES, BOXES_TIMES_ROWS = (500, 6_000), 700_000
 #: Pairs of past contexts that are drawn for each question, at most.
 TRIES = 4
-#: Once so large a share of so many answers is true, more standard errors are not tried in the next worlds.
+#: Once this large a share of this many answers is true, more standard errors are not tried in the next worlds.
 SURELY, OF_SO_MANY = 0.99, 24
 #: The same of the first worlds, where all answers are true; should later ones not be, more are tried again.
 OF_THE_FIRST = 12

@@ -29,7 +29,7 @@ class Curve:
     kappas : tuple of float
         Standard errors that were asked for, in ascending order.
     answered, true : tuple of int
-        How many of the questions have an answer by so many standard errors, and how many of these are true.
+        How many of the questions have an answer by this many standard errors, and how many of these are true.
     questions, worlds : int
         How many questions were asked, in how many worlds.
     wanted_worlds : int
@@ -39,7 +39,7 @@ class Curve:
     explained : float
         The share of the outcomes' variance that this model explains on rows that it was not fitted to.
     wider : tuple of tuples of int
-        Of absolute claims, by step: how many answers are true where so many times (:data:`TIMES`) as much is allowed
+        Of absolute claims, by step: how many answers are true where this many times (:data:`TIMES`) as much is allowed
         above the cost of the best plan. Empty where that makes no difference, such as for other claims.
 
     Examples
@@ -90,7 +90,7 @@ class Curve:
         return self.kappas[1] / 2.0 if len(self.kappas) > 1 else 0.0
 
     def share(self, kappa: float) -> float | None:
-        """The share of answers by so many standard errors that are true; None where that is not known."""
+        """The share of answers by this many standard errors that are true; None where that is not known."""
         return float(np.interp(kappa, self.kappas[: self.known], self.shares)) if self.known else None
 
     def interval(self, kappa: float) -> Interval | None:
@@ -149,7 +149,7 @@ class Curve:
 def counted(
     kappas: Sequence[float], seen: Iterable[Sequence[float | None]], times: float = 1.0
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """How many questions are answered at each step, and how many truly where so many times as much is allowed.
+    """How many questions are answered at each step, and how many truly where this many times as much is allowed.
 
     Of each question and step it is known how many times as much that takes; None where it has no answer.
 

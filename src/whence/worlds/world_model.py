@@ -128,7 +128,7 @@ class WorldModel:
 
 
 def candidates(X: Floats, Y: Floats, world: Any = None) -> list[Candidate]:
-    """The predictors that are tried on so many rows, columns and outcomes."""
+    """The predictors that are tried on this many rows, columns and outcomes."""
     rows, columns = X.shape
     found = [Candidate("forest", _forest)]
     complete = bool(np.isfinite(X).all())

@@ -120,7 +120,7 @@ function explanationCards(kind) {
   const cards = [turningCard(kind), reliableCard(kind)];
   const [heading, hint] = [h("h3"), h("p", { class: "hint" })];
   const node = h("section", { class: "explanation-question" }, heading, hint, cards.map((card) => card.node));
-  /** The answer to rely on leads; the nearest one, by a hair, follows as a remark. */
+  /** The answer to rely on leads; the nearest one follows as a remark. */
   function arrange(leads) {
     const [turning, relied] = cards.map((card) => card.node);
     if (leads === (relied.nextSibling === turning)) return;
