@@ -194,6 +194,18 @@ def test_a_leaf_is_planned_for_what_forecasts_say_of_all_its_contexts() -> None:
     assert policy.rules(up_to=1, time_limit=20)[0].plan == pytest.approx([20.0], abs=1.0)
 
 
+def test_a_policy_that_costs_nothing_somewhere_has_no_share_of_it() -> None:
+    """Where a resample costs the policy nothing, shares of it are left out; the document has finite numbers only."""
+    X = np.random.default_rng(0).random((60, 2))
+    policy = wh.Policy(wh.Newsvendor(1, 3), wh.KNNWeights(9)).fit(X, 10 + 20 * (X[:, :1] > 0.5))
+    found = policy.rules(up_to=2, time_limit=None)
+    extras = [rule.extra for rule in found]
+    assert all(one is not None and np.isfinite([one.share, one.error]).all() for one in extras)
+    assert Rules.from_json(found.to_json()).to_dict() == found.to_dict()
+    free = wh.Policy(wh.Newsvendor(1, 3), wh.KNNWeights(1)).fit(X, np.full((60, 1), 7.0))
+    assert [rule.extra for rule in free.rules(up_to=1, time_limit=None)] == [None]
+
+
 def test_thresholds_are_round() -> None:
     """A threshold lies where the rows are parted, and reads well."""
     for low, high in [(1.23, 4.56), (0.1234, 0.1235), (-3.0, -2.0), (99.5, 100.5), (5.0, math.nextafter(5.0, 6.0))]:

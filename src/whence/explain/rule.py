@@ -54,7 +54,7 @@ def region_of(explanation: Explanation, time_limit: float | None) -> RegionEntry
     inside = float(_inside(explanation, box).mean())
     return RegionEntry(
         sentence=_sentence(explanation, conditions, inside, box),
-        conditions=conditions,
+        conditions=tuple(conditions),
         share=inside,
         maximal=box.maximal,
         proved=box.proved,

@@ -85,14 +85,21 @@ class Crossed:
         # A risk that is no mean over rows is one of all of them together.
         risk = self.policy.risk_ if self.policy.risk_.values(theirs) is None else Expectation()
 
-        def more(rows: Any) -> float:
+        nothing = 1e-12 * float(np.abs(ours).max())
+
+        def more(rows: Any) -> float | None:
             even = np.full(rows.size, 1.0 / rows.size)
             base = risk.of(theirs[rows], even)
-            return float((risk.of(ours[rows], even) - base) / max(abs(base), 1e-300))
+            # Of nothing there is no share.
+            return None if abs(base) <= nothing else float((risk.of(ours[rows], even) - base) / abs(base))
 
+        whole = more(np.arange(theirs.size))
+        if whole is None:
+            return None
         rng = np.random.default_rng(0)
-        drawn = [more(rng.integers(0, theirs.size, theirs.size)) for _ in range(DRAWN)] if theirs.size > 1 else [0.0]
-        return Extra(more(np.arange(theirs.size)), float(np.std(drawn)))
+        drawn = [more(rng.integers(0, theirs.size, theirs.size)) for _ in range(DRAWN)] if theirs.size > 1 else []
+        shares = [one for one in drawn if one is not None]
+        return Extra(whole, float(np.std(shares)) if shares else 0.0)
 
 
 class _Fold:
