@@ -11,7 +11,11 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
+from fastapi import FastAPI
 from tests.web.live import Live, running, until
+
+from whence.web.server import configuration
+from whence.web.server_settings import ServerSettings
 
 TOKEN = "a-token-of-more-than-sixteen-letters"
 ARRIVAL, MOST = 0.6, 8
@@ -190,6 +194,24 @@ def test_requests_that_are_still_to_be_read_are_not_taken_for_idle() -> None:
             line.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
         held.set()
         assert [line.recv(65536).split()[1] for line in lines] == [b"200"] * 4 + [b"503"] * 2
+
+
+def test_a_connection_is_kept_for_the_next_request() -> None:
+    """Whoever thinks for longer than a request may take to arrive goes on over the same connection."""
+    ask = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+    with running([], arrival=0.3) as server, line_to(server) as line:
+        for _ in range(2):
+            line.sendall(ask)
+            assert line.recv(65536).split()[1] == b"200"
+            time.sleep(1.0)
+    with running([], idle=0.3) as server, line_to(server) as line:
+        line.sendall(ask)
+        assert rest_of(line).split()[1] == b"200"  # and is closed in the end
+
+
+def test_the_server_closes_connections_later_than_clients_do() -> None:
+    """Proxies keep a connection for a minute at most: the server must not close it while a request is on its way."""
+    assert configuration(FastAPI(), ServerSettings()).timeout_keep_alive > 60.0
 
 
 def test_a_server_ends_with_connections_open() -> None:

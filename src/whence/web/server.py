@@ -109,6 +109,7 @@ def configuration(app: FastAPI, settings: ServerSettings) -> uvicorn.Config:
         # What proxies say is judged by the guard, for those that are trusted.
         proxy_headers=False,
         timeout_graceful_shutdown=FAREWELL,
+        timeout_keep_alive=settings.idle,  # type: ignore[arg-type]
     )
 
 
@@ -356,7 +357,9 @@ class Connection(H11Protocol):
             if now - self._left_at >= self._patience:
                 self.transport.end()
                 return
-        if self.waiting and not self.transport.is_closing() and now - self._since > self.settings.arrival:
+        between = self.cycle is not None and not self._begun
+        patience = self.settings.idle if between else self.settings.arrival
+        if self.waiting and not self.transport.is_closing() and now - self._since > patience:
             self._say(408, "The request took too long to arrive.")
         self._pulse = self.loop.call_later(PULSE, self._look)
 

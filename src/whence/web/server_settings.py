@@ -59,6 +59,9 @@ class ServerSettings:
     body: int = 256 * 1024
     arrival: float = 20.0
     taking: float = 60.0
+    # Seconds for which a connection is kept for the next request: longer than clients and proxies usually keep theirs,
+    # so that it is they who close it, and no request is sent into a connection that is just being closed.
+    idle: float = 75.0
     # Of these, one client has a quarter at most, and some more are kept for health and decisions.
     connections: int = 256
     # Behind a reverse proxy: the sub-path under which it shows the page, as in "/whence", the names by which others
