@@ -12,7 +12,8 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 import whence as wh
-from whence.deciding import OutsideHistoryWarning, outside
+from whence.deciding import OutsideHistoryWarning
+from whence.report.reliance import outside
 
 X = pd.DataFrame({"temp": np.linspace(20.0, 101.0, 60), "rain": np.arange(60) % 2 == 0})
 Y = 10 + X[["temp"]].to_numpy() / 5

@@ -16,25 +16,6 @@ import numpy as np
 from whence.errors import InputError, WhenceError, parameter_error
 from whence.util.json import quoted
 
-__all__ = [
-    "FLAG",
-    "FUNCTION",
-    "JOBS",
-    "MAPPING",
-    "POSITIVE",
-    "THREADS",
-    "Rule",
-    "at_least",
-    "is_number",
-    "is_whole",
-    "listed",
-    "names_in",
-    "one_of",
-    "refused",
-    "share",
-    "whole",
-]
-
 
 def refused(name: str, wanted: str, value: object, kind: type[WhenceError] = InputError) -> WhenceError:
     """The error for an argument that is not what it must be; it carries the argument's name.

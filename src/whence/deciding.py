@@ -27,8 +27,6 @@ from whence.weights import ForestWeights, InputMap, Weights
 from whence.weights.base import Capabilities, SeenColumn
 from whence.weights.plausibility import Isolation, Nearby, usual_in
 
-__all__ = ["Decider", "Decision", "OutsideHistoryWarning", "outside", "tell_outside"]
-
 
 @dataclass(frozen=True)
 class Decision:

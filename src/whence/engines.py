@@ -22,21 +22,6 @@ from whence.util.aliases import Floats
 from whence.weights import KNNWeights, Weights
 from whence.weights.plausibility import Isolation
 
-__all__ = [
-    "AUTO",
-    "ENGINES",
-    "REFUSALS",
-    "TABLE",
-    "Engine",
-    "Refusal",
-    "engine_named",
-    "engine_names",
-    "has_part",
-    "part_of",
-    "refuse",
-    "what_goes_with_what",
-]
-
 #: Engines by name: the class, or the module and the class.
 ENGINES: dict[str, str | type[Engine]] = {
     "search": "whence.search.search_engine:Search",

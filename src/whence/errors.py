@@ -6,24 +6,6 @@ from functools import partial
 
 from sklearn.exceptions import NotFittedError as _SklearnNotFittedError
 
-__all__ = [
-    "InfeasiblePlanError",
-    "InputError",
-    "InputTypeError",
-    "InternalError",
-    "MissingDataError",
-    "MissingDependencyError",
-    "NotFittedError",
-    "RowError",
-    "ServerError",
-    "SolverError",
-    "UnansweredError",
-    "UnknownCategoryError",
-    "WhenceError",
-    "argument_error",
-    "parameter_error",
-]
-
 
 class WhenceError(Exception):
     """Base class of every error that whence raises on purpose.

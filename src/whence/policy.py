@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import joblib
 
 from whence.checks import Rule
-from whence.deciding import Decider, Decision, tell_outside
+from whence.deciding import Decider, tell_outside
 from whence.errors import InputError, UnknownCategoryError
 from whence.explain.ask import LEAST_GAIN, OPTIONS, Judge, Request
 from whence.explain.explanation import Explanation
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from whence.questions.prices import Prices
     from whence.questions.reasons import Reasons
     from whence.questions.rules import Rules
-
-__all__ = ["Decision", "Policy", "load", "read_saved", "write_saved"]
 
 
 class Policy(Decider):

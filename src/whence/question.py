@@ -24,20 +24,6 @@ from whence.util.aliases import Floats, Status
 from whence.util.linear_program import check_time, until
 from whence.weights import InputMap, Weights
 
-__all__ = [
-    "Answer",
-    "Earlier",
-    "Known",
-    "Limits",
-    "Progress",
-    "Question",
-    "combine",
-    "earlier",
-    "nearest_at_fees",
-    "nearest_of",
-    "remember",
-]
-
 
 @dataclass(frozen=True)
 class Progress:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 import whence as wh
-from whence.deciding import outside
+from whence.report.reliance import outside
 
 HISTORY = pd.DataFrame(
     {"temp": [-4.0, 31.0, 7.5], "level": [1, 3, 2], "shop": [10, 20, 10], "rain": [True, False, True]}

@@ -21,18 +21,6 @@ from whence.claims.plans import PlanBeats, PlanIsBest, taken_over
 from whence.risk import Expectation, Risk
 from whence.util.aliases import Floats
 
-__all__ = [
-    "BandPricing",
-    "Broken",
-    "CurvePricing",
-    "ForecastBetween",
-    "LinearPricing",
-    "OrderBeats",
-    "OrderIsBest",
-    "Pricing",
-    "Shortfall",
-]
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class OrderBeats(PlanBeats):

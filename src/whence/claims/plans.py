@@ -21,8 +21,6 @@ from whence.util.aliases import Floats, Kind
 if TYPE_CHECKING:
     from whence.claims.sets import Plans
 
-__all__ = ["BY_ERRORS", "Claim", "PlanBeats", "PlanIsBest", "taken_over"]
-
 #: The argument by which a user asks for standard errors.
 BY_ERRORS = "confidence"
 

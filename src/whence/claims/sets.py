@@ -18,8 +18,6 @@ from whence.problems.base import Routes, Stock
 from whence.risk import Risk
 from whence.util.aliases import Floats
 
-__all__ = ["APART", "Others", "Plans", "SetBeats", "SetIsBest", "about_set", "excess", "rivals_there", "worst_rival"]
-
 
 @dataclass(frozen=True)
 class Others:

@@ -42,12 +42,6 @@ from whence.util.json import to_plain
 from whence.util.text import nearest
 from whence.weights.refits import RefitKind
 
-__all__ = [
-    "CONDITIONS", "EITHER", "JUDGES", "LEAST_GAIN", "OF_PLANS", "OF_SEVERAL", "OPTIONS", "Judge", "Option", "Request",
-    "SearchRequest", "read_margin",
-]  # fmt: skip
-
-
 #: What an answer to rely on is judged by: simulated worlds, whose truth is known, or refits.
 Judge: TypeAlias = Literal["worlds"] | RefitKind
 JUDGES = ("worlds", *get_args(RefitKind))

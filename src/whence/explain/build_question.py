@@ -35,12 +35,6 @@ if TYPE_CHECKING:
     from whence.explain.explanation import Explanation
     from whence.policy import Policy
 
-__all__ = [
-    "Subject", "any_plan", "asked_set", "best_plan", "check_feasible", "few_of", "filled_question", "in_order",
-    "nearest_filled", "question_about", "question_of", "read_set", "row_found", "said_of", "sets_to_fill",
-    "settings_of", "space_of", "taking_over", "values_of", "with_margin",
-]  # fmt: skip
-
 
 class Subject(Protocol):
     """What is asked: a fitted policy, or a fitted model itself."""

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from whence.certificate.verify import Verification
     from whence.policy import Policy
 
-__all__ = ["ChangedFeature", "Costs", "Explanation"]
-
 #: A feature that changes: its name, its values in both contexts, and its distance.
 ChangedFeature: TypeAlias = tuple[str, Any, Any, float]
 

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from whence.explain.explanation import Explanation
     from whence.policy import Policy
 
-__all__ = ["Forecasted", "after_of", "before_of", "check_asked", "forecast_question"]
-
 
 @dataclass(frozen=True, eq=False)
 class Forecasted:

@@ -43,8 +43,6 @@ if TYPE_CHECKING:
     from whence.policy import Policy
     from whence.problems.plan_sets import PlanSet
 
-__all__ = ["Inquiry", "explain", "judged_after", "rounding_limits", "with_changes"]
-
 #: How many times as many boxes a search in a simulated world may open that has found nothing yet.
 LONGER = 16
 

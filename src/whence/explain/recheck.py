@@ -29,9 +29,6 @@ from whence.weights.plausibility import usual_in
 if TYPE_CHECKING:
     from whence.policy import Policy
 
-__all__ = ["Confirmed", "Source", "confirmed", "context_found", "distance_of"]
-
-
 #: Coordinates may differ by this much between an engine and the context it leads to (by this share where they are
 #: larger than 1), and distances by as much times the largest weight of a feature.
 COORDINATE_SLACK, DISTANCE_SLACK = 1e-7, 1e-6

@@ -23,9 +23,6 @@ from whence.search.regions import within_box
 if TYPE_CHECKING:
     from whence.explain.explanation import Explanation
 
-__all__ = ["date_conditions", "fault_of", "region_of"]
-
-
 #: Most conditions of a rule that is short enough to be told.
 SHORT = 4
 #: By which share of a feature's range an end that the explanation touches may be rounded past it.

@@ -20,8 +20,6 @@ from whence.features.kinds import Change, Feature, NumberFeature
 from whence.util.aliases import Floats
 from whence.util.frames import MISSING_NAMES, missing_error, no_missing, number, numbers
 
-__all__ = ["CategoryColumn", "Column", "NumberType", "Unknown", "index_of", "levels_in", "restored", "unit_of_change"]
-
 
 def unit_of_change(name: str, feature: Feature, raw: Floats, scale: float) -> float:
     """Return one unit of change as a multiple of the coordinates' own.

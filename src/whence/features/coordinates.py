@@ -26,8 +26,6 @@ from whence.util.aliases import Floats
 from whence.util.frames import as_row, as_table, numbers
 from whence.util.text import nearest
 
-__all__ = ["Coordinates", "Numbers"]
-
 #: What adding a least change may cost, as a share of the numbers.
 ROUNDING = 1e-12
 #: Types whose values are plain numbers; all others are looked at one by one.

@@ -20,22 +20,6 @@ from whence.features.relation_trees import Recent, Relations, table_tree
 from whence.util.aliases import Floats
 from whence.util.frames import missing_error
 
-__all__ = [
-    "MONTHS",
-    "PARTS",
-    "WEEKDAYS",
-    "Calendar",
-    "Date",
-    "DateColumn",
-    "DateRange",
-    "as_day",
-    "as_in_calendar",
-    "day_in_words",
-    "fitted_date",
-    "has_time_of_day",
-    "parts_of",
-]
-
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 MONTHS = (
     "January", "February", "March", "April", "May", "June",

@@ -20,9 +20,6 @@ from whence.features.kinds import Binary, Categorical, Continuous, Cyclic, Discr
 from whence.features.number_column import NumberColumn, sorted_categories
 from whence.util.frames import dates, no_missing, written_number
 
-__all__ = ["FEW_LEVELS", "MANY_CATEGORIES", "inferred", "proposed_relations", "recorded_step", "suggested_cycles"]
-
-
 #: Integer columns with at most this many distinct values keep to these; with more, to whole numbers.
 FEW_LEVELS = 20
 #: A column with more distinct texts than this is a note or a number rather than a category.

@@ -14,20 +14,6 @@ from whence.errors import InputError, InputTypeError, WhenceError, parameter_err
 from whence.util.frames import exact
 from whence.util.json import finite
 
-__all__ = [
-    "Binary",
-    "Categorical",
-    "Change",
-    "Continuous",
-    "Cyclic",
-    "Discrete",
-    "Feature",
-    "NumberFeature",
-    "Ordered",
-    "UnitOfChange",
-    "fraction_of",
-]
-
 Change = Literal["free", "fixed", "increase", "decrease"]
 #: What counts as one unit of change of a number: a word, or so much in its own units.
 UnitOfChange = Literal["range", "iqr"] | float

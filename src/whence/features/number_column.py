@@ -31,19 +31,6 @@ from whence.features.kinds import Binary, Categorical, Continuous, Cyclic, Discr
 from whence.util.aliases import Floats
 from whence.util.frames import no_missing, number, numbers
 
-__all__ = [
-    "LISTED",
-    "MOST_LISTED",
-    "CyclicColumn",
-    "Lattice",
-    "NumberColumn",
-    "OrderedColumn",
-    "beside",
-    "fitted_column",
-    "interval",
-    "sorted_categories",
-]
-
 #: Up to this many steps are simply listed; of more, a forest needs only those beside its thresholds.
 LISTED = 1_000
 #: Most steps that a search without thresholds looks at.

@@ -15,23 +15,6 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-__all__ = [
-    "WORDS",
-    "Compared",
-    "InList",
-    "Movable",
-    "Negated",
-    "NotUnderstood",
-    "On",
-    "Parsed",
-    "Statement",
-    "Sum",
-    "Two",
-    "kept_exactly",
-    "parse",
-    "within_range",
-]
-
 #: Tokens that are no names of features; the name of a group is the kind of the token.
 _OTHER = (
     r"`(?P<between_backticks>[^`]*)`|(?P<quote>['\"])(?P<text>(?s:.*?))(?P=quote)"

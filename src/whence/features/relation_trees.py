@@ -11,20 +11,6 @@ from numpy.typing import NDArray
 
 from whence.util.aliases import Floats
 
-__all__ = [
-    "Among",
-    "Formula",
-    "Joined",
-    "Opposite",
-    "Recent",
-    "RelationTree",
-    "Relations",
-    "Within",
-    "conjuncts",
-    "table_tree",
-    "tree_of",
-]
-
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 

@@ -42,8 +42,6 @@ from whence.features.relation_trees import (
 )
 from whence.util.aliases import Floats
 
-__all__ = ["Derived", "Observed", "bound_relations", "check_complete", "derived_pairs", "observed", "relation_texts"]
-
 
 @dataclass(frozen=True)
 class Derived(Feature):

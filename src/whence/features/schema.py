@@ -28,9 +28,6 @@ from whence.features.space import Room, Space
 from whence.util.aliases import Floats
 from whence.util.frames import as_table
 
-__all__ = ["Schema"]
-
-
 FEATURES = Rule("a mapping from names of columns to features such as Continuous()", MAPPING.fits).or_none(", or None")
 #: Relations given with questions that are kept for the next one: each may take some tens of kilobytes.
 KEPT_RELATIONS = 32

@@ -17,9 +17,6 @@ from whence.util.aliases import Floats
 from whence.weights.base import InputMap
 from whence.weights.plausibility import Isolation, Nearby
 
-__all__ = ["Few", "Part", "Room", "Space", "settled"]
-
-
 #: Why a context is not allowed: where it lies, how unusual it is, or how much changes.
 Refusal = Literal["outside", "less usual", "more changes"]
 

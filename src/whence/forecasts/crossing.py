@@ -39,8 +39,6 @@ from whence.util.files import write_text
 from whence.util.json import number_from_plain, to_plain
 from whence.weights import InputMap
 
-__all__ = ["Crossing", "CrossingRequest", "Forecaster", "explain"]
-
 #: Coordinates and distances may differ by this much between the search and the context it leads to.
 SLACK = 1e-6
 

@@ -30,8 +30,6 @@ from whence.weights.plausibility import Isolation, Usual
 if TYPE_CHECKING:
     from whence.policy import Policy
 
-__all__ = ["Ensemble", "limits_of"]
-
 
 class Ensemble:
     """A fitted model, of trees or a line, whose forecast is asked about directly, without any decision.

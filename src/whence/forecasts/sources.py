@@ -20,8 +20,6 @@ from whence.search.forecast_search import SummedTrees
 from whence.util.aliases import Floats
 from whence.weights.forecasters import LinearForecaster
 
-__all__ = ["AskedForecast", "AskedLine", "AskedTrees", "LineOfPolicy", "Sums"]
-
 #: Half of the distance between 1 and the next float32, and the next float64.
 ROUNDING = {True: 6e-8, False: 1.2e-16}
 

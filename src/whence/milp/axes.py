@@ -18,8 +18,6 @@ from whence.features.space import Few, Space
 from whence.milp.model import Columns, Linear, Model
 from whence.util.aliases import Floats
 
-__all__ = ["Axis", "Splits", "Turns", "add_axes", "add_few", "cell_axis", "floor32", "line_axis"]
-
 
 def floor32(thresholds: Floats) -> NDArray[np.float32]:
     """Return the largest float32 not above each threshold: as scikit-learn compares, ``float32(x) <= threshold``."""

@@ -24,17 +24,6 @@ from whence.question import Question
 from whence.util.aliases import Floats
 from whence.util.linear_program import check_time, until
 
-__all__ = [
-    "Criterion",
-    "about_set",
-    "add_dual",
-    "check_dual",
-    "check_set",
-    "criterion_of",
-    "linear_cost",
-    "set_criterion",
-]
-
 
 class Criterion(ABC):
     """What an integer program asks of the alternative; under CVaR each rival needs a flow of its own."""

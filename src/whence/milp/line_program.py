@@ -24,9 +24,6 @@ from whence.util.aliases import Floats, Status
 from whence.util.linear_program import OutOfTime
 from whence.weights.forecast_weights import ForecastLine, ForecastTrees
 
-__all__ = ["TIGHTER", "CurvedProgram", "ForecastWeighting", "LineProgram", "crossing", "explain", "hull"]
-
-
 #: By which share of the tolerance a criterion is tightened where the solver's own tolerance broke it.
 TIGHTER = 1e-3
 #: Share of the costs by which rounding may put one above another.

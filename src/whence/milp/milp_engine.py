@@ -26,8 +26,6 @@ from whence.util.linear_program import OutOfTime
 from whence.weights import Weights
 from whence.weights.base import Box
 
-__all__ = ["NAMES", "IntegerProgram", "Options"]
-
 
 @dataclass(frozen=True)
 class Options:

@@ -12,8 +12,6 @@ from scipy import sparse
 
 from whence.util.aliases import Floats
 
-__all__ = ["Linear", "Model", "Program", "Row", "scaled"]
-
 Columns = NDArray[np.int64]
 
 

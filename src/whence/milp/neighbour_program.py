@@ -19,8 +19,6 @@ from whence.weights import KNNWeights
 from whence.weights.metrics import seen_in_coordinates
 from whence.weights.plausibility import Nearby
 
-__all__ = ["NeighbourWeighting"]
-
 #: What is asked beyond the separation, so that a solver's rounding does not fall short of it.
 MARGIN = 1e-8
 

@@ -30,9 +30,6 @@ from whence.weights.base import Box as Corners
 from whence.weights.plausibility import Isolation
 from whence.weights.trees import common_cell
 
-__all__ = ["ForestWeighting", "Plausibility", "add_limits"]
-
-
 Box = dict[int, tuple[int, int]]
 #: For every column of the estimator, what it sees at the points of its axis.
 Seen = Sequence[NDArray[np.floating]]

@@ -21,8 +21,6 @@ from whence.util.aliases import Floats
 from whence.weights import Weights
 from whence.weights.trees import LeafMembers
 
-__all__ = ["WAYS", "Parts", "Weighting", "largest_in_leaves", "w_max"]
-
 
 @dataclass(frozen=True)
 class Parts:

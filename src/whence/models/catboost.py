@@ -21,8 +21,6 @@ from whence.errors import InputError
 from whence.models.tree_arrays import FittedTrees, Forecast, Link, RawTree, nested, unfitted
 from whence.util.aliases import Floats
 
-__all__ = ["CatBoostTrees"]
-
 #: Objectives whose forecast is not the sum over the trees itself.
 LINKS: dict[str, Link] = {"Poisson": "log", "Tweedie": "log"}
 #: The name of a category that no model has seen.

@@ -11,8 +11,6 @@ from whence.errors import InputError
 from whence.models.tree_arrays import FittedTrees, Forecast, raw_tree, unfitted
 from whence.util.aliases import Floats
 
-__all__ = ["HonestTrees"]
-
 
 class HonestTrees(FittedTrees):
     """The trees of a ``RegressionForest``, a ``PolicyForest`` or one of econml's causal forests.

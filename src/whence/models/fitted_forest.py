@@ -18,8 +18,6 @@ from whence.weights.base import Capabilities, SeenColumn, as_mass, as_matrix
 from whence.weights.forest import ForestWeights
 from whence.weights.trees import LeafMembers, TreeWeights
 
-__all__ = ["ReadForestWeights", "ReadMembers"]
-
 
 class ReadForestWeights(ForestWeights):
     """What ``ForestWeights.of`` makes of a model of another library: weights by the leaves that the model names itself.

@@ -11,8 +11,6 @@ from whence.errors import InputError
 from whence.models.tree_arrays import FittedTrees, Forecast, Link, nested, unfitted
 from whence.util.aliases import Floats
 
-__all__ = ["LightGBMTrees"]
-
 #: Numbers up to this size are taken for 0, whatever a threshold says.
 ZERO = float(np.float32(1e-35))
 #: Objectives whose forecast is not the sum over the trees itself.

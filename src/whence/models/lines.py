@@ -15,8 +15,6 @@ from whence.models import FittedTrees, read
 from whence.models.tree_arrays import Forecast, Link, RawTree, names_known_to
 from whence.util.aliases import Floats
 
-__all__ = ["NEARLY", "FittedLine", "Line", "PipedTrees", "check_steps", "probes", "typed_like"]
-
 #: Share of the largest forecast by which a line may miss what a model says.
 NEARLY = 1e-9
 #: Share of a sum of products, for each of them, by which rounding may change it.

@@ -37,8 +37,6 @@ from whence.models.tree_arrays import (
 )
 from whence.util.aliases import Floats
 
-__all__ = ["FittedNeighbours", "HistogramTrees", "PlainTrees", "read_neighbours"]
-
 BOOSTED = (GradientBoostingRegressor, GradientBoostingClassifier)
 #: Ensembles of trees that see only some columns, or do not count alike, or learn nothing about outcomes.
 OTHERS = (BaggingClassifier, BaggingRegressor, AdaBoostClassifier, AdaBoostRegressor, IsolationForest)

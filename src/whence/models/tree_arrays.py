@@ -24,26 +24,6 @@ from whence.util.aliases import Floats
 if TYPE_CHECKING:
     from whence.weights.base import SeenColumn
 
-__all__ = [
-    "ArrayTree",
-    "FittedTrees",
-    "Forecast",
-    "Layout",
-    "Link",
-    "Place",
-    "RawTree",
-    "check_fitted",
-    "check_names",
-    "check_width",
-    "double_turns",
-    "laid",
-    "names_known_to",
-    "nested",
-    "raw_tree",
-    "single_turns",
-    "unfitted",
-]
-
 #: What a model makes of the sum over its trees: itself, its exponential, or a probability.
 Link = Literal["identity", "log", "logit"]
 

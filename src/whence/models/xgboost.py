@@ -14,8 +14,6 @@ from whence.errors import InputError
 from whence.models.tree_arrays import FittedTrees, Forecast, Link, RawTree, unfitted
 from whence.util.aliases import Floats
 
-__all__ = ["XGBoostTrees"]
-
 #: Objectives whose forecast is not the sum over the trees itself.
 LINKS: dict[str, Link] = {
     "binary:logistic": "logit",

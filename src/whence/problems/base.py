@@ -28,12 +28,6 @@ if TYPE_CHECKING:
     from whence.problems.plan_sets import PlanSet
     from whence.problems.pricing import Priced
 
-__all__ = [
-    "DecisionProblem", "Routes", "Stock", "check_outcomes", "check_samples", "cost_unit_of", "losses", "plan_numbers",
-    "sample_costs", "tail_begins",
-]  # fmt: skip
-
-
 #: Where all quantities are 0, up to this many are named.
 FEW_PARTS = 8
 #: Room above the largest quantity on record.

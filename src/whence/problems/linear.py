@@ -24,17 +24,6 @@ from whence.util.linear_program import LinearProgram, minimise, with_tail
 if TYPE_CHECKING:
     from whence.problems.priced_problems import PricedLines
 
-__all__ = [
-    "LinearProblem",
-    "Polytope",
-    "check_further_rows",
-    "read_bounds",
-    "read_cost_map",
-    "read_integrality",
-    "read_rows",
-]
-
-
 _FEASIBILITY = 1e-6
 
 

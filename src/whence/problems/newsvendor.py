@@ -24,8 +24,6 @@ from whence.util.linear_program import LinearProgram, minimise, with_tail
 if TYPE_CHECKING:
     from whence.problems.priced_problems import PricedNewsvendor
 
-__all__ = ["Newsvendor", "least_cvar", "least_cvar_between"]
-
 Terms = tuple[Floats, Floats, float]
 
 _SPARE = 1.2

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from whence.problems.linear import Polytope
     from whence.problems.plan_text import PlanEditor, QuantityLimits, ShownPlans
 
-__all__ = ["AllowedPlans", "AnyPlan", "ListedPlans", "PlanSet", "only", "set_from_plain"]
-
 #: What a set is called in files where it is all plans.
 ANY = "any"
 #: The methods that restrict a problem, as files and the command write them.

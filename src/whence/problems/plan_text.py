@@ -19,19 +19,6 @@ from whence.util.json import finite, quoted, to_plain
 if TYPE_CHECKING:
     from whence.problems.base import DecisionProblem
 
-__all__ = [
-    "PlanEditor",
-    "Point",
-    "QuantityLimits",
-    "RouteMap",
-    "ShownPlans",
-    "check_feasible",
-    "finite_quantity",
-    "network_editor",
-    "positions",
-    "route_map",
-]
-
 
 @dataclass(frozen=True)
 class ShownPlans:

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from whence.problems.shipment import Shipment
     from whence.problems.shortest_path import ShortestPath
 
-__all__ = ["PricedLines", "PricedNewsvendor", "PricedRoutes", "PricedShipment"]
-
 #: Quantities, limits and demands that differ by less than this share are the same.
 SAME = 1e-9
 #: Of a price: by how much it is raised to see how a cost follows it.

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from whence.problems.base import DecisionProblem
     from whence.risk import Risk
 
-__all__ = ["REACH", "Conditions", "Limit", "Moved", "Parameter", "Priced", "Terms", "declared", "reach_of"]
-
 #: Prices are looked for between today's over this and today's times this.
 REACH = 100.0
 #: Costs that differ by less than this share of the largest one follow a line.

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from whence.problems.base import DecisionProblem
     from whence.problems.linear import Polytope
 
-__all__ = ["Limit", "Quantities", "QuantitySet", "limited", "with_bounds"]
-
 #: Quantities may miss a limit by this much, as solvers return them.
 SLACK = 1e-6
 

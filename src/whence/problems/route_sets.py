@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from whence.problems.linear import Polytope
     from whence.problems.shortest_path import ShortestPath
 
-__all__ = ["Network", "RouteSet"]
-
 How = Literal["through", "using", "avoiding"]
 #: Places that a route may be asked to visit: every one doubles the network.
 MOST_VISITS = 8

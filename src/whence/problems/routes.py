@@ -18,9 +18,6 @@ from whence.problems.plan_text import finite_quantity
 from whence.util.aliases import Floats
 from whence.util.json import quoted, some
 
-__all__ = ["NodeNames", "RouteNetwork", "read_route", "route_from_plain", "stops"]
-
-
 # Bellman-Ford takes an improvement below this share of the largest edge cost for rounding, not for a negative cycle.
 ROUNDING = 1e-12
 

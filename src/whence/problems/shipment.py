@@ -24,9 +24,6 @@ from whence.util.linear_program import LinearProgram, minimise, with_tail
 if TYPE_CHECKING:
     from whence.problems.priced_problems import PricedShipment
 
-__all__ = ["Shipment", "first_stage", "recourse_costs"]
-
-
 # The kernels look at every set of warehouses; beyond this many the linear program is written out instead.
 MOST_WAREHOUSES = 8
 MOST_CUTS = 5_000

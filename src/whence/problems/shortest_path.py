@@ -28,8 +28,6 @@ from whence.util.linear_program import check_time
 if TYPE_CHECKING:
     from whence.problems.priced_problems import PricedRoutes
 
-__all__ = ["ShortestPath", "safest_of", "safest_route"]
-
 # Distributions tried at the root, and how many of the best stay to bound partial routes.
 ROOT_ROUNDS = 30
 KEPT_BOUNDS = 12

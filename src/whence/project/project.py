@@ -17,7 +17,6 @@ import pandas as pd
 from joblib import parallel_config
 from sklearn.base import clone
 
-from whence.deciding import outside
 from whence.errors import InputError, WhenceError
 from whence.features import Schema
 from whence.features.kinds import Feature
@@ -39,6 +38,7 @@ from whence.project.sections import (
     read_weights,
 )
 from whence.project.typed_questions import ContextReader, is_file, is_set, json_value, read_json_file, read_plan_set
+from whence.report.reliance import outside
 from whence.risk import Expectation, Risk
 from whence.util.files import digest_of, project_file, read_file
 from whence.util.json import quoted

@@ -36,7 +36,8 @@ from whence.weights.forecast_weights import ForecastWeights
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from whence.policy import Decision, Policy
+    from whence.deciding import Decision
+    from whence.policy import Policy
 
 __all__ = [
     "MOST", "Comparison", "coalitions", "compare", "either_or", "shapley_of_table", "shapley_of_trees",

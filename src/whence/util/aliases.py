@@ -7,8 +7,6 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Floats", "Kind", "Status"]
-
 Floats: TypeAlias = NDArray[np.float64]
 #: What is asked: a context in which the alternative is better than the decision, or the best of all plans.
 Kind: TypeAlias = Literal["relative", "absolute"]

@@ -13,8 +13,6 @@ from typing import Any, BinaryIO
 
 from whence.errors import InputError
 
-__all__ = ["chunks", "claimed", "complete", "digest_of", "open_file", "project_file", "read_file", "write_text"]
-
 #: Bytes that are read at a time of a file that may be large.
 CHUNK = 1 << 20
 

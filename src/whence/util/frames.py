@@ -20,9 +20,6 @@ from whence.util.aliases import Floats
 from whence.util.json import quoted
 from whence.util.text import nearest
 
-__all__ = ["TableKind", "in_kind", "is_polars", "kind_of"]
-
-
 #: Most columns that an error names.
 NAMED = 20
 

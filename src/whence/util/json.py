@@ -17,8 +17,6 @@ import pandas as pd
 
 from whence.errors import InputError
 
-__all__ = ["finite", "number_from_plain", "quoted", "some", "to_plain"]
-
 _INFINITE = {"Infinity": math.inf, "-Infinity": -math.inf}
 #: Most characters of a value that an error message repeats.
 _QUOTED = 80

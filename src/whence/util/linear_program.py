@@ -17,8 +17,6 @@ from scipy import sparse
 from whence.errors import SolverError
 from whence.util.aliases import Floats
 
-__all__ = ["LinearProgram", "OutOfTime", "Run", "check_time", "minimise", "run", "seconds_left", "until", "with_tail"]
-
 _ROWWISE, _MINIMISE = 2, 1
 _KIND: Any = highspy.HighsModelStatus
 #: How a run ended; for anything else, the name that HiGHS has for it.

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["Interval", "wilson"]
-
 #: Standard deviations of a share on either side of it: nine of ten such intervals hold the true one.
 NINE_OF_TEN = 1.645
 

@@ -9,8 +9,6 @@ from difflib import get_close_matches
 from whence.errors import InputError
 from whence.util.json import quoted
 
-__all__ = ["joined", "listed", "nearest", "number", "pairs"]
-
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """Return a hint at the known word that was probably meant, with a space before it; empty where there is none.

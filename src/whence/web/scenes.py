@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from whence.deciding import outside
 from whence.errors import InfeasiblePlanError, InputError
 from whence.evaluation.evaluating import judged
 from whence.examples import bakery, city
@@ -27,6 +26,7 @@ from whence.problems.plan_sets import ANY, PlanSet, set_from_plain
 from whence.project import Project
 from whence.project.sections import ExplainDefaults
 from whence.report.observations import AS_IT_IS, binned
+from whence.report.reliance import outside
 from whence.report.words import quality_in_words, warns
 from whence.util.aliases import Floats
 from whence.util.json import to_plain

@@ -18,8 +18,6 @@ from whence.util.aliases import Floats
 if TYPE_CHECKING:
     from whence.weights.plausibility import UsuallyNear
 
-__all__ = ["Box", "Capabilities", "InputMap", "SeenColumn", "Weights", "as_mass", "as_matrix", "check_order"]
-
 #: Weights computed at once in a batch of contexts (rows times samples): what bounds its memory.
 BATCH = 2_000_000
 

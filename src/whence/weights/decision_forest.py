@@ -25,8 +25,6 @@ from whence.weights.trees import TreeWeights, without
 if TYPE_CHECKING:
     from whence.models.fitted_forest import ReadForestWeights
 
-__all__ = ["DecisionForest", "GrownTree", "GrownTrees", "plan_values", "random_parts"]
-
 #: Where there is no limit on the depth.
 DEEPEST = 2**30
 

@@ -31,8 +31,6 @@ from whence.weights.forecasters import (
 )
 from whence.weights.trees import TreeWeights
 
-__all__ = ["ForecastLine", "ForecastTrees", "ForecastWeights", "ResidualKind"]
-
 ResidualKind = Literal["oob", "cross", "in-sample"]
 KINDS = ("oob", "cross", "in-sample")
 

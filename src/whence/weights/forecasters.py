@@ -22,17 +22,6 @@ from whence.models.tree_arrays import ArrayTree, Forecast, Layout, Place, check_
 from whence.util.aliases import Floats
 from whence.weights.base import SeenColumn, check_order
 
-__all__ = [
-    "Forecaster",
-    "LinearForecaster",
-    "Training",
-    "TreeForecaster",
-    "check_seen",
-    "cross_fitted",
-    "forecaster_of",
-    "out_of_bag",
-]
-
 #: Half of the distance between 1 and the next float32, and the next float64.
 ROUNDING = {True: 6e-8, False: 1.2e-16}
 #: Shares of the largest forecast by which a line may miss what a model says: sums of products, taken in another order.

@@ -30,8 +30,6 @@ from whence.weights.trees import OF_TREES, TreeWeights, without
 if TYPE_CHECKING:
     from whence.models.fitted_forest import ReadForestWeights
 
-__all__ = ["ForestWeights"]
-
 #: What may be frozen as it is: estimators of scikit-learn's own trees, all of which see all columns. Random forests,
 #: extra-trees and the quantile forests of another package derive from the first two.
 FORESTS = (ForestRegressor, ForestClassifier, GradientBoostingRegressor, GradientBoostingClassifier)

@@ -14,20 +14,6 @@ from whence.errors import InputError, InputTypeError
 from whence.util.aliases import Floats
 from whence.weights.base import InputMap
 
-__all__ = [
-    "METRICS",
-    "SHARES",
-    "Metric",
-    "Scores",
-    "check_metric",
-    "check_shares",
-    "inverse_shares",
-    "seen_in_coordinates",
-    "short_way",
-    "turning",
-    "unrolled",
-]
-
 #: What neighbours count by: alike, or by the inverse of their distance.
 SHARES = ("uniform", "distance")
 

@@ -32,8 +32,6 @@ from whence.weights.metrics import (
 )
 from whence.weights.plausibility import UsuallyNear
 
-__all__ = ["KERNELS", "LEAST", "KNNWeights", "KernelWeights"]
-
 #: Distances that agree to this many decimals count as equal, whatever the order in which they were summed.
 TIE_DECIMALS = 12
 

@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from whence.features import Schema
     from whence.weights import Weights
 
-__all__ = ["Isolation", "Nearby", "Usual", "UsuallyNear", "path_lengths", "usual_in"]
-
-
 #: By how much farther than the radius engines may place a neighbour, so that contexts right on it count, and by how
 #: much it may be found to be farther: rounding of a solver.
 PLACED, SAME = 1e-9, 1e-8

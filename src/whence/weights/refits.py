@@ -19,9 +19,6 @@ from whence.util.aliases import Floats
 from whence.weights.base import Weights
 from whence.weights.trees import LeafMembers, TreeWeights, shares_of
 
-__all__ = ["Descent", "RefitKind", "Refits", "refits_of"]
-
-
 #: "seed": the same data, other random numbers. "bootstrap": as many past observations, drawn with replacement.
 RefitKind: TypeAlias = Literal["seed", "bootstrap"]
 KINDS: tuple[RefitKind, ...] = ("seed", "bootstrap")

@@ -17,9 +17,6 @@ from whence.weights.base import Box, Capabilities, InputMap, Weights, as_mass, a
 if TYPE_CHECKING:
     from whence.models.fitted_forest import ReadForestWeights
 
-__all__ = ["LeafMembers", "Tree", "TreeWeights", "common_cell", "shares_of", "without"]
-
-
 #: Samples of leaves that are held at once, at most, for the weights of several contexts.
 TOGETHER = 1 << 14
 

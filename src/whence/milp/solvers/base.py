@@ -17,9 +17,6 @@ from whence.errors import MissingDependencyError
 from whence.milp.model import Program, Row
 from whence.util.aliases import Floats
 
-__all__ = ["Interrupts", "Lazy", "Outcome", "Solver", "SolverSettings", "imported"]
-
-
 #: Given the values of a solution, the rows it breaks; none where it may stand.
 Lazy = Callable[[Floats], Sequence[Row]]
 

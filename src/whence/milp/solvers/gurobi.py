@@ -10,8 +10,6 @@ from whence.errors import SolverError
 from whence.milp.model import Program
 from whence.milp.solvers.base import Lazy, Outcome, SolverSettings, imported
 
-__all__ = ["Gurobi"]
-
 TOLERANCE = 1e-9
 _SIZE_LIMIT = 10010
 

@@ -14,8 +14,6 @@ from whence.milp.solvers.base import Lazy, Outcome, SolverSettings
 from whence.util import linear_program as highs
 from whence.util.aliases import Floats
 
-__all__ = ["Highs", "settled"]
-
 #: Feasibility and integrality tolerance. Criteria may differ by 1e-6 of a cost, so that the default 1e-6 is too loose.
 TOLERANCE = 1e-9
 

@@ -11,8 +11,6 @@ from whence.errors import SolverError
 from whence.milp.model import Linear, Program, Row
 from whence.milp.solvers.base import Lazy, Outcome, SolverSettings, imported
 
-__all__ = ["Scip"]
-
 TOLERANCE = 1e-9
 
 
