@@ -348,8 +348,7 @@ class Decider(BaseEstimator):  # type: ignore[misc]
             raise InputTypeError(f"'problem' must be a DecisionProblem. Got {self.problem!r} instead.")
         if self.weights is not None and not isinstance(self.weights, Weights):
             raise InputTypeError(
-                f"'weights' must be a ForestWeights, KNNWeights or other Weights. Got {self.weights!r} instead.",
-                parameter="weights",
+                f"'weights' must be a ForestWeights, KNNWeights or other Weights. Got {self.weights!r} instead."
             )
         _check_risk(self.risk)
         if self.schema is not None and not isinstance(self.schema, Schema):
@@ -373,17 +372,13 @@ def _fitted(weights: Weights, inputs: Floats, outcomes: Floats, sample_weight: A
     if sample_weight is None:
         return weights.fit(inputs, outcomes)
     if not weights.capabilities.takes_sample_weight:
-        raise InputError(
-            f"'sample_weight' must be left out: {type(weights).__name__} has no use for it.", parameter="sample_weight"
-        )
+        raise InputError(f"'sample_weight' must be left out: {type(weights).__name__} has no use for it.")
     return weights.fit(inputs, outcomes, sample_weight=as_pandas(sample_weight))  # type: ignore[call-arg]
 
 
 def _check_risk(risk: Any) -> None:
     if risk is not None and not isinstance(risk, Risk):
-        raise InputTypeError(
-            f"'risk' must be an Expectation, CVaR or other Risk. Got {risk!r} instead.", parameter="risk"
-        )
+        raise InputTypeError(f"'risk' must be an Expectation, CVaR or other Risk. Got {risk!r} instead.")
 
 
 class OutsideHistoryWarning(UserWarning):

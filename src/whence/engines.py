@@ -177,8 +177,7 @@ def part_of(weights: Weights, part: str, claim: Claim | None = None) -> Any:
     shown = ("ForecastWeights" if every and name in VIEWS else VIEWS.get(name, name) for name in names)
     known = ", ".join(dict.fromkeys(shown))
     raise InputTypeError(
-        f"'weights' must be {known}, or derive from one of them, for engine={part!r}. Got {_called(weights)} instead.",
-        parameter="weights",
+        f"'weights' must be {known}, or derive from one of them, for engine={part!r}. Got {_called(weights)} instead."
     )
 
 

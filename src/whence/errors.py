@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 
 from sklearn.exceptions import NotFittedError as _SklearnNotFittedError
+
+#: The argument with which a sentence begins.
+_NAMED = re.compile(r"'(\w+)' (?:must|needs)\b")
 
 
 class WhenceError(Exception):
@@ -15,11 +19,12 @@ class WhenceError(Exception):
     *message : str
         One sentence.
     parameter : str, optional
-        The name of the argument that the error is about, for whoever has to point at it.
+        The name of the argument that the error is about, for whoever has to point at it: by default the one with which
+        the sentence begins.
 
     Examples
     --------
-    >>> InputError("'k' must be positive. Got 0 instead.", parameter="k").parameter
+    >>> InputError("'k' must be positive. Got 0 instead.").parameter
     'k'
     """
 
@@ -27,6 +32,9 @@ class WhenceError(Exception):
 
     def __init__(self, *message: object, parameter: str | None = None) -> None:
         super().__init__(*message)
+        if parameter is None and message:
+            named = _NAMED.match(str(message[0]))
+            parameter = named and named[1]
         if parameter is not None:
             self.parameter = parameter
 

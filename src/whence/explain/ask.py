@@ -125,7 +125,7 @@ def read_margin(value: Any) -> float | tuple[float, str]:
         return number, "cost"
     part = number / 100.0 if unit == "%" else number
     if unit == "cost" or isinstance(value, bool) or not 0.0 <= part < 1.0:
-        raise InputError(f"'margin' must be {MARGINS}. Got {value!r} instead.", parameter="margin")
+        raise InputError(f"'margin' must be {MARGINS}. Got {value!r} instead.")
     return part
 
 

@@ -122,7 +122,7 @@ def known_points(policy: Policy, known: Any) -> tuple[Floats, ...]:
     try:
         return tuple(policy.schema_.encode_row(policy.schema_.row(one)) for one in given)
     except WhenceError as error:
-        raise InputError(f"'known' must be a context, or several of them. {error}", parameter="known") from error
+        raise InputError(f"'known' must be a context, or several of them. {error}") from error
 
 
 def settings_of(request: Request) -> SearchSettings:
@@ -151,10 +151,7 @@ def _usual(subject: Subject, request: SearchRequest, initial: pd.Series) -> Isol
     """Return which contexts are usual enough for the request."""
     assert request.plausible is not None
     if subject.schema_.lacks(subject.X_) or subject.schema_.lacks(initial.to_frame().T):
-        raise InputError(
-            "'plausible' needs a context and a history without missing numbers. Got some that are.",
-            parameter="plausible",
-        )
+        raise InputError("'plausible' needs a context and a history without missing numbers. Got some that are.")
     return subject.at_least_usual(float(request.plausible))
 
 
@@ -164,8 +161,7 @@ def values_of(risk: Risk, *costs: Floats) -> list[Floats]:
     if any(one is None for one in values):
         raise InputError(
             "'risk' must be a weighted mean to be explained, of the costs or of what its 'values' makes of them: no "
-            f"engine can search under any other. Got {risk!r} instead.",
-            parameter="risk",
+            f"engine can search under any other. Got {risk!r} instead."
         )
     return [np.asarray(one, dtype=np.float64) for one in values]
 
@@ -235,14 +231,10 @@ def asked_set(policy: Policy, request: Request) -> PlanSet | None:
         return None
     plans = AnyPlan(policy.problem) if given is None else given.named(policy.outcome_names_)
     if plans.problem is not policy.problem and _state(plans.problem) != _state(policy.problem):
-        raise InputError(
-            "'instead' must be a set of plans of the policy's own problem. Got a set of another one.",
-            parameter="instead",
-        )
+        raise InputError("'instead' must be a set of plans of the policy's own problem. Got a set of another one.")
     if isinstance(plans, AnyPlan) and request.kind == "absolute":
         raise InputError(
-            "'kind' must be 'relative' where no plan is given as 'instead': the best of all plans is always optimal.",
-            parameter="kind",
+            "'kind' must be 'relative' where no plan is given as 'instead': the best of all plans is always optimal."
         )
     return plans
 
@@ -257,9 +249,7 @@ def best_plan(policy: Policy, plans: PlanSet, weights: Floats) -> Any:
     try:
         plan = plans.solve(policy.Y_, weights, policy.risk_)
     except SolverError as error:
-        raise InputError(
-            f"'instead' must hold at least one plan. Got {plans.words}: {error}", parameter="instead"
-        ) from error
+        raise InputError(f"'instead' must hold at least one plan. Got {plans.words}: {error}") from error
     reason = plans.check(plan)
     if reason:
         raise InputError(f"The plan that 'solve' found for 'instead' is not in the set: {reason}", parameter="instead")
@@ -477,9 +467,7 @@ def sets_to_fill(schema: Schema, initial: pd.Series, fill: Collection[str], fixe
     """Return every set of missing numbers that may be filled in, from none at all to all of them."""
     names = schema.fillable(initial, fill, fixed) if len(fill) else []
     if len(names) > MOST:
-        raise InputError(
-            f"'fill' must name at most {MOST} features that are missing at once. Got {len(names)}.", parameter="fill"
-        )
+        raise InputError(f"'fill' must name at most {MOST} features that are missing at once. Got {len(names)}.")
     return [list(chosen) for size in range(len(names) + 1) for chosen in combinations(names, size)]
 
 

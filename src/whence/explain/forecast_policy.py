@@ -62,15 +62,13 @@ def check_asked(policy: Policy, request: Request, sets: bool) -> None:
     """Refuse what is not known of forecasts, a sentence each."""
     if sets:
         raise InputError(
-            "'instead' must be one plan where the policy forecasts: sets of plans need weights of past observations.",
-            parameter="instead",
+            "'instead' must be one plan where the policy forecasts: sets of plans need weights of past observations."
         )
     for name in EITHER:
         if getattr(request, name):
             raise InputError(
                 f"{name!r} needs weights made of trees or of neighbours. Got ForecastWeights, whose forecasts are not "
-                "held against refits.",
-                parameter=name,
+                "held against refits."
             )
 
 
@@ -85,8 +83,7 @@ def forecast_question(policy: Policy, request: Request, initial: pd.Series, limi
     if allowance and not isinstance(pricing, LinearPricing):
         raise InputError(
             f"'within' must be a share, such as 0.02, for orders that follow a forecast. "
-            f"Got {request.within!r} instead.",
-            parameter="within",
+            f"Got {request.within!r} instead."
         )
     tau = float(request.tolerance) * float(np.abs(past[0]).max())
     alternative = pricing.changed(pricing.figures(request.instead), 1.0, allowance)
@@ -138,8 +135,7 @@ def _check_bands(claim: OrderBeats) -> None:
     pricing = claim.pricing
     if isinstance(pricing, BandPricing) and claim.kind == "absolute" and not claim.best_known:
         raise InputError(
-            "'margin' must be left out with kind='absolute' for an order that follows a forecast: give one of the two.",
-            parameter="margin",
+            "'margin' must be left out with kind='absolute' for an order that follows a forecast: give one of the two."
         )
     share = claim.margin[0] or claim.within
     tail = isinstance(pricing, BandPricing) and pricing.shortfall is None
@@ -147,9 +143,7 @@ def _check_bands(claim: OrderBeats) -> None:
     if share and (tail or limited):
         name = "margin" if claim.margin[0] else "within"
         what = "CVaR" if tail else "a budget"
-        raise InputError(
-            f"{name!r} must be left out for orders that follow a forecast under {what}. Got {share:g}.", parameter=name
-        )
+        raise InputError(f"{name!r} must be left out for orders that follow a forecast under {what}. Got {share:g}.")
 
 
 def _pricing(policy: Policy, request: Request, plan: Any) -> Pricing:
@@ -165,8 +159,7 @@ def _pricing(policy: Policy, request: Request, plan: Any) -> Pricing:
         if found is None:
             raise InputError(
                 "'problem' must be a Newsvendor, or have costs that are linear in the outcomes (its 'linear_costs'), "
-                f"to be explained where the policy forecasts. Got {type(problem).__name__}.",
-                parameter="problem",
+                f"to be explained where the policy forecasts. Got {type(problem).__name__}."
             )
         _check_line(problem, one, policy.Y_, *found)
     same = np.full(weights.n_samples_, 1.0 / weights.n_samples_)
@@ -187,8 +180,7 @@ def _check_risk(risk: Risk) -> None:
     if values is None or not np.array_equal(np.asarray(values, dtype=np.float64), probe):
         raise InputError(
             "'risk' must be an Expectation or a CVaR to be explained where the policy forecasts. "
-            f"Got {type(risk).__name__}.",
-            parameter="risk",
+            f"Got {type(risk).__name__}."
         )
 
 
@@ -210,9 +202,7 @@ def _of_orders(stock: Stock, risk: Risk, residuals: Floats) -> Pricing:
     if products > 1:
         if risk.tail is not None:
             raise InputError(
-                "'risk' must be an Expectation for orders of several products that follow a forecast. "
-                f"Got {risk.name}.",
-                parameter="risk",
+                f"'risk' must be an Expectation for orders of several products that follow a forecast. Got {risk.name}."
             )
         return CurvePricing([Shortfall(residuals[:, j], holding[j], backorder[j]) for j in range(products)])
     same = np.full(len(residuals), 1.0 / len(residuals))

@@ -144,8 +144,7 @@ class Numbers:
         if lower > upper or (levels is not None and not levels.size):
             if limits.get(name) is None:
                 raise InputError(
-                    f"'fill' must name features with a value to fill in. Got {name!r}, whose steps leave none.",
-                    parameter="fill",
+                    f"'fill' must name features with a value to fill in. Got {name!r}, whose steps leave none."
                 )
             raise InputError(
                 f"The 'bounds' of {name!r} must leave a value to fill in. Got {limits.get(name)!r} instead.",

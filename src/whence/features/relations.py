@@ -182,8 +182,7 @@ def relation_texts(relations: Any) -> tuple[str, ...]:
 def _refused(given: Any) -> InputError:
     return InputError(
         "'relations' must be a list of texts such as 'dew_point <= temperature', or observed(...). "
-        f"Got {given!r} instead.",
-        parameter="relations",
+        f"Got {given!r} instead."
     )
 
 
@@ -218,8 +217,7 @@ def check_complete(relations: Relations, columns: Mapping[str, Column], table: p
         if related.intersection(own) and table[list(column.columns)].isna().any(axis=None):
             raise InputError(
                 "'relations' must be about features that are nowhere missing in the history. "
-                f"Got one about {name!r}, which is.",
-                parameter="relations",
+                f"Got one about {name!r}, which is."
             )
 
 

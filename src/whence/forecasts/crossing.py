@@ -246,8 +246,7 @@ def explain(ensemble: Forecaster, request: CrossingRequest) -> Crossing:
     if few is not None and request.fill:
         raise InputError(
             "'fill' must be left out where few features may change: a number that is filled in has no value to "
-            f"stay at. Got {sorted(request.fill)}.",
-            parameter="fill",
+            f"stay at. Got {sorted(request.fill)}."
         )
     question = Question(
         space=replace(space, few=few),

@@ -83,11 +83,10 @@ class Ensemble:
         if found is None:
             raise InputTypeError(
                 "'model' must be a fitted tree ensemble of scikit-learn, XGBoost, LightGBM or CatBoost, or a linear "
-                f"model of scikit-learn. Got {type(model).__name__} instead.",
-                parameter="model",
+                f"model of scikit-learn. Got {type(model).__name__} instead."
             )
         if schema is not None and not isinstance(schema, Schema):
-            raise InputTypeError(f"'schema' must be a Schema or None. Got {schema!r} instead.", parameter="schema")
+            raise InputTypeError(f"'schema' must be a Schema or None. Got {schema!r} instead.")
         self._read = found
         labels = found.labels()
         unnamed = isinstance(found, FittedTrees) and found.has_second_class
@@ -95,7 +94,7 @@ class Ensemble:
         if not known and not (label is None and (unnamed or not labels)):
             named = ", ".join(repr(to_plain(one)) for one in labels)
             wanted = f"one of {named}" if labels else "None: the model has one forecast"
-            raise InputError(f"'label' must be {wanted}. Got {label!r} instead.", parameter="label")
+            raise InputError(f"'label' must be {wanted}. Got {label!r} instead.")
         if isinstance(found, FittedTrees):
             # What it cannot forecast, it should refuse at once.
             found.forecast(label)
@@ -125,16 +124,13 @@ class Ensemble:
         if not isinstance(weights, ForecastWeights):
             raise InputTypeError(
                 "'policy' must be a fitted Policy with ForecastWeights. "
-                f"Got {type(policy if weights is None else weights).__name__} instead.",
-                parameter="policy",
+                f"Got {type(policy if weights is None else weights).__name__} instead."
             )
         names = list(policy.outcome_names_)
         if outcome is None and len(names) == 1:
             outcome = names[0]
         if outcome not in names:
-            raise InputError(
-                f"'outcome' must be one of {', '.join(map(repr, names))}. Got {outcome!r} instead.", parameter="outcome"
-            )
+            raise InputError(f"'outcome' must be one of {', '.join(map(repr, names))}. Got {outcome!r} instead.")
         made, k = cls.__new__(cls), names.index(outcome)
         made.schema, made.unit, made.label, made._what = policy.schema, unit, None, f"the forecast of {outcome}"
         made.input_map_, made.schema_, made.X_ = policy.input_map_, policy.schema_, policy.X_
@@ -160,10 +156,7 @@ class Ensemble:
             check_names(found, list(table.columns))
         schema = (self.schema or Schema()).fit(table, missing, steps=False, recorded=isinstance(X, pd.DataFrame))
         if schema.dated:
-            raise InputError(
-                "'schema' must have no dates for an Ensemble, which does not know them yet. Got some.",
-                parameter="schema",
-            )
+            raise InputError("'schema' must have no dates for an Ensemble, which does not know them yet. Got some.")
         inputs, columns = schema.levels_shown(table), schema.seen_columns()
         if isinstance(found, PipedTrees):
             check_width(found, len(columns))
@@ -289,9 +282,7 @@ def limits_of(at_most: Any, at_least: Any, between: Any) -> tuple[float, float]:
     if between is not None:
         ends = [finite(end) for end in between] if isinstance(between, tuple | list) and len(between) == 2 else []
         if len(ends) != 2 or ends[0] is None or ends[1] is None or ends[0] > ends[1]:
-            raise InputError(
-                f"'between' must be a pair low <= high of numbers. Got {between!r} instead.", parameter="between"
-            )
+            raise InputError(f"'between' must be a pair low <= high of numbers. Got {between!r} instead.")
         return ends[0], ends[1]
     value = finite(at_most if at_most is not None else at_least)
     if value is None:

@@ -196,9 +196,7 @@ ROUNDING = 1e-9
 def check_set(question: Question) -> None:
     """Refuse what the integer program cannot express of a set of plans."""
     if question.claim.kind == "absolute" and question.settings.options.get("method") == "dual":
-        raise InputError(
-            "'method' must be 'iterative' or 'lazy' for a set of plans. Got 'dual' instead.", parameter="method"
-        )
+        raise InputError("'method' must be 'iterative' or 'lazy' for a set of plans. Got 'dual' instead.")
 
 
 def about_set(question: Question) -> Question:

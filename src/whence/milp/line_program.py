@@ -451,8 +451,7 @@ class ForecastWeighting(ForestWeighting):
         if not isinstance(question.claim.risk, LinearPricing):
             raise InputError(
                 "'engine' must be 'search' for orders that follow a forecast: the integer program knows costs that are "
-                "linear in the outcomes only.",
-                parameter="engine",
+                "linear in the outcomes only."
             )
         super().__init__(model, question, more)
         self.view = cast(ForecastTrees, question.weights)

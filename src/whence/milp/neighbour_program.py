@@ -32,8 +32,7 @@ class NeighbourWeighting(Weighting):
         if neighbours.by_distance:
             raise InputError(
                 "'engine' must be 'search' for neighbours that count by their distance: their weights are no linear "
-                "functions. Got 'milp' instead.",
-                parameter="engine",
+                "functions. Got 'milp' instead."
             )
         self.plausibility = question.space.plausibility if isinstance(question.space.plausibility, Nearby) else None
         self.inputs = question.inputs
@@ -66,8 +65,7 @@ class NeighbourWeighting(Weighting):
         if self.neighbours.counts is not None:
             raise InputError(
                 "'sample_weight' must be left out in 'fit' to ask the integer program this about neighbours: their "
-                "weights are quotients. Use engine='search'.",
-                parameter="sample_weight",
+                "weights are quotients. Use engine='search'."
             )
         return Linear(self.chosen_columns, values / self.neighbours.k)
 

@@ -43,8 +43,7 @@ class CatBoostTrees(FittedTrees):
         ):
             raise InputError(
                 "'fitted' must split categories themselves, not by statistics of them or of texts. Got CatBoost that "
-                "does; set 'one_hot_max_size' to the largest number of categories, or give them as 0/1 columns.",
-                parameter="fitted",
+                "does; set 'one_hot_max_size' to the largest number of categories, or give them as 0/1 columns."
             )
         #: By column, the hashes that its codes stand for, and names that have them.
         self._hashes = {int(one["flat_feature_index"]): _values_of(one) for one in categorical}

@@ -50,8 +50,7 @@ class HonestTrees(FittedTrees):
         if trained != [n]:
             raise InputError(
                 f"'X' must have the {' or '.join(map(str, trained))} rows that the fitted econml forest was trained "
-                f"on, since it weighs each of them only in some of its trees. Got {n} rows instead.",
-                parameter="X",
+                f"on, since it weighs each of them only in some of its trees. Got {n} rows instead."
             )
         found = np.zeros((len(self._members), n), dtype=np.bool_)
         for t, drawn in enumerate(self._forest.get_subsample_inds()):
@@ -64,8 +63,7 @@ class HonestTrees(FittedTrees):
                 return own
         raise InputError(
             "'X' must have the rows that the fitted econml forest was trained on, in their order and with the same "
-            "rows of 'sample_weight' 0. Got others: not as many of them stand in its leaves.",
-            parameter="X",
+            "rows of 'sample_weight' 0. Got others: not as many of them stand in its leaves."
         )
 
     def _as_trained(self, leaves: NDArray[np.int64], counted: NDArray[np.bool_]) -> bool:
@@ -85,8 +83,7 @@ class HonestTrees(FittedTrees):
         if not self._sums():
             raise InputError(
                 "'model' must forecast a sum over its trees, as a RegressionForest does. "
-                f"Got {type(self.model).__name__}, whose forecast is a quotient of two such sums.",
-                parameter="model",
+                f"Got {type(self.model).__name__}, whose forecast is a quotient of two such sums."
             )
         k = 0 if label is None else int(label)
         values = [np.asarray(tree.full_value)[:, k, 0] / len(self._members) for tree in self._members]
@@ -112,17 +109,13 @@ def _forest_of(fitted: Any) -> Any:
     """Return the forest in a model of econml that is a wrapper around one."""
     if hasattr(fitted, "model_cate") and hasattr(fitted, "rlearner_model_final_"):
         if getattr(fitted, "featurizer", None) is not None:
-            raise InputError(
-                "'fitted' must see the columns themselves. Got a model of econml with a 'featurizer'.",
-                parameter="fitted",
-            )
+            raise InputError("'fitted' must see the columns themselves. Got a model of econml with a 'featurizer'.")
         fitted = fitted.model_cate
     inner = getattr(fitted, "estimators_", None) if hasattr(fitted, "estimator") else None
     if inner and hasattr(inner[0], "get_subsample_inds"):
         if len(inner) > 1:
             raise InputError(
-                f"'fitted' must have one outcome. Got {len(inner)}, with a forest for each: give one of them.",
-                parameter="fitted",
+                f"'fitted' must have one outcome. Got {len(inner)}, with a forest for each: give one of them."
             )
         return inner[0]
     return fitted

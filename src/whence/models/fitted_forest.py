@@ -158,14 +158,12 @@ class ReadForestWeights(ForestWeights):
         elif counted.shape != wanted or not counted.any(axis=1).all():
             raise InputError(
                 f"'counted' must be an array of bools of shape {wanted}, one row per tree and one column "
-                f"per row of 'X', with a True in every row. Got shape {counted.shape} instead.",
-                parameter="counted",
+                f"per row of 'X', with a True in every row. Got shape {counted.shape} instead."
             )
         if mass is not None and counted is not None and not (counted & (mass > 0.0)).any(axis=1).all():
             raise InputError(
                 "'sample_weight' must leave something that counts in every tree. Got a tree in which all past "
-                "observations that count have weight 0.",
-                parameter="sample_weight",
+                "observations that count have weight 0."
             )
         return counted
 

@@ -66,9 +66,7 @@ class LightGBMTrees(FittedTrees):
 
     def forecast(self, label: Any = None) -> Forecast:
         if self._linear:
-            raise InputError(
-                "'model' must forecast one number per leaf. Got LightGBM with linear_tree=True.", parameter="model"
-            )
+            raise InputError("'model' must forecast one number per leaf. Got LightGBM with linear_tree=True.")
         own = list(range(self._place(label), len(self.trees), self._outputs))
         share = 1.0 / len(own) if self._average else 1.0
         link = LINKS.get(self._objective, "identity")
@@ -78,8 +76,7 @@ class LightGBMTrees(FittedTrees):
         if "sqrt" in self._options or (unusual and link == "logit"):
             raise InputError(
                 "'model' must forecast the sum over its trees, its exponential or its log-odds. Got LightGBM with "
-                f"objective {' '.join([self._objective, *self._options])!r}.",
-                parameter="model",
+                f"objective {' '.join([self._objective, *self._options])!r}."
             )
         return self._sum(own, label, 0.0, link, share)
 
@@ -100,9 +97,7 @@ def _split(item: dict[str, Any]) -> Any:
     if item["decision_type"] == "==":
         return column, 0.0, False, [int(code) for code in str(item["threshold"]).split("||")]
     if item["missing_type"] == "Zero":
-        raise InputError(
-            "'fitted' must not take 0 for a missing value. Got LightGBM with zero_as_missing=True.", parameter="fitted"
-        )
+        raise InputError("'fitted' must not take 0 for a missing value. Got LightGBM with zero_as_missing=True.")
     threshold = _seen_as_zero(float(item["threshold"]))
     # Where the model has not met missing values, it takes them for 0.
     to_left = bool(item["default_left"]) if item["missing_type"] == "NaN" else threshold >= 0.0
@@ -124,14 +119,12 @@ def _categories(told: dict[str, Any]) -> dict[int, list[Any]]:
         if known:
             raise InputError(
                 "'fitted' must have learnt its categories from a table with columns of dtype 'category'. Got LightGBM "
-                "with categories that are numbers.",
-                parameter="fitted",
+                "with categories that are numbers."
             )
         return {}
     if len(levels) != len(known):
         raise InputError(
             "'fitted' must use all of its columns of dtype 'category'. Got LightGBM with one that it left out; fit it "
-            "without that column.",
-            parameter="fitted",
+            "without that column."
         )
     return dict(zip(known, levels, strict=True))

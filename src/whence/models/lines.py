@@ -182,8 +182,7 @@ class FittedLine:
             if not (np.abs(own - own[0] - slope * (spots - spots[0])) <= 1e-7 * size).all():
                 raise InputError(
                     f"'model' must be a line in {name!r}, or know it as a category. Got {type(self.model).__name__}, "
-                    "which is neither.",
-                    parameter="model",
+                    "which is neither."
                 )
             coefficients[0, at] = slope
         middle = int(np.argmin(np.abs(inputs - inputs.mean(axis=0)).sum(axis=1)))
@@ -193,8 +192,7 @@ class FittedLine:
         if not (off <= 10.0 * line.precision() + NEARLY * np.abs(every).max()).all():
             raise InputError(
                 "'model' must be a tree ensemble or linear in what it is shown. Got "
-                f"{type(self.last).__name__}, whose forecasts are not on a line.",
-                parameter="model",
+                f"{type(self.last).__name__}, whose forecasts are not on a line."
             )
         return line
 
@@ -211,8 +209,7 @@ def check_steps(model: Any, refused: Collection[str] = ()) -> None:
         if name in refused or (name not in STEPS and not plain) or getattr(step, "clip", False) is True:
             raise InputError(
                 "'model' must be a pipeline of scalers, selections and encoders of categories before the model itself. "
-                f"Got {step!r} in it.",
-                parameter="model",
+                f"Got {step!r} in it."
             )
 
 
@@ -286,10 +283,7 @@ class PipedTrees(FittedTrees):
         self.kind, self.single = f"{inner.kind} pipeline", False  # type: ignore[misc]
         check_steps(model, MIXING)
         if inner.categories:
-            raise InputError(
-                "'model' must be a pipeline whose last step sees numbers. Got one that knows categories.",
-                parameter="model",
-            )
+            raise InputError("'model' must be a pipeline whose last step sees numbers. Got one that knows categories.")
         self._columns: Sequence[Column] = ()
         self._like = pd.DataFrame()
 
@@ -371,8 +365,7 @@ class _Taken:
     def _refused(self, name: str, why: str) -> InputError:
         return InputError(
             f"'model' must scale the number {name!r} by itself, or know it as a category. Got "
-            f"{type(self.piped.model).__name__}, in which it {why}.",
-            parameter="model",
+            f"{type(self.piped.model).__name__}, in which it {why}."
         )
 
     def _made(self, table: pd.DataFrame) -> Floats:

@@ -91,7 +91,7 @@ class PlainTrees(FittedTrees):
         if self._boosted:
             return self._boosted_forecast(k, label)
         if self.model.n_outputs_ > 1 and hasattr(self.model, "classes_"):
-            raise InputError("'model' must have one output. Got a classifier of several.", parameter="model")
+            raise InputError("'model' must have one output. Got a classifier of several.")
         values = []
         for member in self._members:
             value = np.asarray(member.tree_.value, dtype=np.float64)
@@ -110,8 +110,7 @@ class PlainTrees(FittedTrees):
             "DummyClassifier",
         ):
             raise InputError(
-                "'model' must begin with a constant. Got GradientBoosting with an estimator as its 'init'.",
-                parameter="model",
+                "'model' must begin with a constant. Got GradientBoosting with an estimator as its 'init'."
             )
         start = self.model._raw_predict_init(np.zeros((1, self.n_features), dtype=np.float32))
         base = 0.0 if isinstance(self.model.init_, str) else float(np.ravel(start)[k])
@@ -231,8 +230,7 @@ def _without_missing(levels: Any) -> list[Any]:
     found = list(levels)
     if found and isinstance(found[-1], float) and np.isnan(found[-1]):
         raise InputError(
-            "'fitted' must not have met missing categories; give them a name of their own. Got NaN among them.",
-            parameter="fitted",
+            "'fitted' must not have met missing categories; give them a name of their own. Got NaN among them."
         )
     return found
 
@@ -257,19 +255,17 @@ def read_neighbours(fitted: Any) -> FittedNeighbours:
     if not isinstance(fitted, KNeighborsRegressor | KNeighborsClassifier):
         raise InputTypeError(
             "'fitted' must be a fitted KNeighborsRegressor or KNeighborsClassifier of scikit-learn. "
-            f"Got {type(fitted).__name__} instead.",
-            parameter="fitted",
+            f"Got {type(fitted).__name__} instead."
         )
     check_fitted(fitted)
     counted = fitted.weights or "uniform"
     if not isinstance(counted, str):
         raise InputError(
             "'fitted' must weigh neighbours alike or by their distance, weights='uniform' or 'distance'. "
-            f"Got weights={fitted.weights!r} instead.",
-            parameter="fitted",
+            f"Got weights={fitted.weights!r} instead."
         )
     if sparse.issparse(fitted._fit_X):
-        raise InputError("'fitted' must be fitted on a dense table. Got a sparse matrix instead.", parameter="fitted")
+        raise InputError("'fitted' must be fitted on a dense table. Got a sparse matrix instead.")
     points = np.ascontiguousarray(fitted._fit_X, dtype=np.float64)
     return FittedNeighbours(int(fitted.n_neighbors), _metric(fitted, points.shape[1]), points, counted)
 
@@ -294,8 +290,7 @@ def _metric(fitted: Any, columns: int) -> Any:
     words = f"metric={fitted.metric!r}" + (f" and p={fitted.p!r}" if fitted.metric == "minkowski" else "")
     raise InputError(
         "'fitted' must measure distances by 'euclidean', 'manhattan', 'seuclidean' or 'mahalanobis', with the "
-        f"matrices that these need. Got {words} instead.",
-        parameter="fitted",
+        f"matrices that these need. Got {words} instead."
     )
 
 
@@ -304,8 +299,7 @@ def check_same_rows(remembered: Floats, given: Floats) -> None:
     if remembered.shape != given.shape or not np.array_equal(remembered, given):
         raise InputError(
             f"'X' must be the {remembered.shape[0]} rows and {remembered.shape[1]} columns that the fitted neighbours "
-            f"remember, in their order. Got others, of shape {given.shape}.",
-            parameter="X",
+            f"remember, in their order. Got others, of shape {given.shape}."
         )
 
 

@@ -528,8 +528,7 @@ def check_width(read: Seen, columns: int) -> None:
     if columns != read.n_features:
         raise InputError(
             f"'X' must have the {read.n_features} columns that the fitted {read.kind} model has seen. "
-            f"Got {columns} instead.",
-            parameter="X",
+            f"Got {columns} instead."
         )
 
 
@@ -538,6 +537,5 @@ def check_names(read: Seen, names: Sequence[str]) -> None:
     if read.names is not None and list(read.names) != list(names):
         raise InputError(
             f"'X' must have the columns that the fitted {read.kind} model has seen, in their order: "
-            f"{', '.join(map(repr, read.names))}. Got {', '.join(map(repr, names))} instead.",
-            parameter="X",
+            f"{', '.join(map(repr, read.names))}. Got {', '.join(map(repr, names))} instead."
         )

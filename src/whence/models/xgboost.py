@@ -37,8 +37,7 @@ class XGBoostTrees(FittedTrees):
         gradient = told["gradient_booster"]
         if gradient["name"] != "gbtree":
             raise InputError(
-                f"'fitted' must be an XGBoost model with booster='gbtree'. Got {gradient['name']!r} instead.",
-                parameter="fitted",
+                f"'fitted' must be an XGBoost model with booster='gbtree'. Got {gradient['name']!r} instead."
             )
         self._objective = str(told["objective"]["name"])
         inner = gradient["model"]
@@ -138,8 +137,7 @@ def _categories(told: dict[str, Any], columns: list[int]) -> dict[int, list[Hash
     if len(coded) <= max(columns):
         raise InputError(
             "'fitted' must hold the names of its categories, as models of XGBoost 3.1 and later do. Got one that does "
-            "not; give the categories as 0/1 columns.",
-            parameter="fitted",
+            "not; give the categories as 0/1 columns."
         )
     found: dict[int, list[Hashable]] = {}
     for j in columns:

@@ -329,8 +329,7 @@ def check_further_rows(A: Any, b: Any, variables: int | None) -> None:
         raise InputError("'with_rows' must be given 'A_ub' and 'b_ub'. Got neither.", parameter="A_ub")
     if variables is not None and matrix.shape[1] != variables:
         raise InputError(
-            f"'A_ub' must have a column for each of the {variables} variables. Got {matrix.shape[1]} columns instead.",
-            parameter="A_ub",
+            f"'A_ub' must have a column for each of the {variables} variables. Got {matrix.shape[1]} columns instead."
         )
 
 

@@ -167,7 +167,7 @@ class ListedPlans(PlanSet):
     def __init__(self, problem: DecisionProblem, allowed: Sequence[Any], words: str = "") -> None:
         super().__init__(problem)
         if not len(allowed):
-            raise InputError("'allowed' must hold at least one plan. Got none.", parameter="allowed")
+            raise InputError("'allowed' must hold at least one plan. Got none.")
         self.allowed = list(allowed)
         for number, plan in enumerate(self.allowed):
             reason = problem.check(plan)

@@ -60,7 +60,7 @@ class Quantities:
         """Return the plans whose quantity of a part, given by name or by number, lies between these two."""
         first, last = _number("low", low), _number("high", high)
         if first > last:
-            raise InputError(f"'high' must be at least 'low', which is {first:g}. Got {last:g}.", parameter="high")
+            raise InputError(f"'high' must be at least 'low', which is {first:g}. Got {last:g}.")
         return limited(self, part, first, last)
 
 
@@ -219,11 +219,11 @@ class QuantitySet(PlanSet, Quantities):
             found = [j for j, name in enumerate(names or ()) if name.casefold() == part.strip().casefold()]
             if len(found) != 1:
                 among = "the parts of this problem, which have no names" if names is None else some(names)
-                raise InputError(f"'part' must be among {among}. Got {quoted(part)} instead.", parameter="part")
+                raise InputError(f"'part' must be among {among}. Got {quoted(part)} instead.")
             return found[0]
         if part < 0 or (size is not None and part >= size):
             most = "" if size is None else f" below {size}"
-            raise InputError(f"'part' must be a number from 0{most}. Got {part} instead.", parameter="part")
+            raise InputError(f"'part' must be a number from 0{most}. Got {part} instead.")
         return part
 
     def _label(self, part: int | str) -> str:
@@ -246,8 +246,7 @@ class QuantitySet(PlanSet, Quantities):
         budget = getattr(self.problem, "budget", None)
         if budget is not None and total > float(budget) + SLACK * max(1.0, abs(float(budget))):
             raise InputError(
-                f"'instead' must hold at least one plan. Got {self.words}, but the budget is {float(budget):g}.",
-                parameter="instead",
+                f"'instead' must hold at least one plan. Got {self.words}, but the budget is {float(budget):g}."
             )
 
     def _least(self) -> float:

@@ -49,7 +49,7 @@ def restricted(routes: Any, how: How, items: Sequence[Any]) -> RouteSet:
     problem = routes.problem if isinstance(routes, RouteSet) else routes
     before = routes.asked if isinstance(routes, RouteSet) else ()
     if not items:
-        raise InputError(f"{how!r} must be given at least one node, edge or street. Got none.", parameter=how)
+        raise InputError(f"{how!r} must be given at least one node, edge or street. Got none.")
     found = [_resolved(problem, how, item) for item in items]
     return RouteSet(problem, (*before, *(one for one in found if one is not None)))
 
@@ -329,9 +329,7 @@ def _resolved(problem: ShortestPath, how: How, item: Any) -> Asked | None:
         return Asked(how, named, label, frozenset(edges))
     streets = sorted({str(data["name"]) for *_, data in problem.graph.edges(data=True) if data.get("name")})
     known = some([*map(str, problem.graph.nodes), *streets])
-    raise InputError(
-        f"{how!r} must name nodes, edges or streets among {known}. Got {quoted(item)} instead.", parameter=how
-    )
+    raise InputError(f"{how!r} must name nodes, edges or streets among {known}. Got {quoted(item)} instead.")
 
 
 def _node(problem: ShortestPath, item: Any) -> tuple[Any, str, list[int]] | None:

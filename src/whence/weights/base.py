@@ -274,8 +274,7 @@ class Weights(BaseEstimator, ABC):  # type: ignore[misc]
         if not self.takes_outcomes(columns):
             raise InputError(
                 "'holds' needs weights that can be fitted again, in simulated worlds: ask with 'confidence'. Got "
-                f"{'forecasts with residuals' if self.capabilities.forecasts else 'a model that was given fitted'}.",
-                parameter="holds",
+                f"{'forecasts with residuals' if self.capabilities.forecasts else 'a model that was given fitted'}."
             )
 
     def for_outcomes(self, X: Floats, Y: Floats, seed: int) -> Weights:
@@ -297,17 +296,16 @@ def as_matrix(X: ArrayLike, dtype: DTypeLike, columns: int | None = None, missin
         matrix = np.ascontiguousarray(X, dtype=dtype)
     if matrix.ndim != 2 or (columns is not None and matrix.shape[1] != columns):
         wanted = "2-D" if columns is None else f"of shape (rows, {columns})"
-        raise InputError(f"'X' must be {wanted}. Got shape {matrix.shape} instead.", parameter="X")
+        raise InputError(f"'X' must be {wanted}. Got shape {matrix.shape} instead.")
     if not np.isfinite(matrix).all() and (not missing or np.isinf(matrix).any()):
         given = np.asarray(X, dtype=np.float64)
         if np.isfinite(given).all() or (missing and not np.isinf(given).any()):
             most, largest = np.finfo(matrix.dtype).max, np.nanmax(np.abs(given))
             raise InputError(
                 f"'X' must hold numbers of at most {most:.2g}, since these weights compare {matrix.dtype.name}. "
-                f"Got {largest:.2g}.",
-                parameter="X",
+                f"Got {largest:.2g}."
             )
-        raise InputError("'X' must be finite. Got NaN or infinity.", parameter="X")
+        raise InputError("'X' must be finite. Got NaN or infinity.")
     return matrix
 
 
@@ -316,8 +314,7 @@ def check_order(seen: Sequence[str] | None, names: Sequence[str], who: str) -> N
     if seen is not None and list(seen) != list(names):
         raise InputError(
             f"'X' must have the columns that the fitted {who} seen, in their order: "
-            f"{', '.join(map(repr, seen))}. Got {', '.join(map(repr, names))} instead.",
-            parameter="X",
+            f"{', '.join(map(repr, seen))}. Got {', '.join(map(repr, names))} instead."
         )
 
 
@@ -339,8 +336,7 @@ def as_mass(sample_weight: ArrayLike | None, rows: int) -> Floats | None:
         got = f"shape {found.shape}" if found.shape != (rows,) else "other numbers"
         raise InputError(
             f"'sample_weight' must hold one number of at least 0 per row of 'X' ({rows}), not all of them zero. "
-            f"Got {got} instead.",
-            parameter="sample_weight",
+            f"Got {got} instead."
         )
     if (found == found[0]).all():
         return None

@@ -219,7 +219,7 @@ class DecisionForest(TreeWeights):
         BOOL.check_all("DecisionForest", self, "honest", kind=InputTypeError)
         JOBS.or_none(", or None").check_all("DecisionForest", self, "n_jobs")
         if self.honest and rows < 2:
-            raise InputError(f"'X' must have at least 2 rows for an honest forest. Got {rows} instead.", parameter="X")
+            raise InputError(f"'X' must have at least 2 rows for an honest forest. Got {rows} instead.")
         _features(self.max_features, columns)
 
     def describe(self) -> str:
@@ -291,8 +291,7 @@ def plan_values(
         if values is None:
             raise InputError(
                 "'risk' must be a weighted mean of 'values', or of their worst share, for splits to be judged by it. "
-                f"Got {type(risk).__name__} instead.",
-                parameter="risk",
+                f"Got {type(risk).__name__} instead."
             )
         values = np.asarray(values, dtype=np.float64)
         found[values.tobytes()] = values

@@ -121,9 +121,7 @@ class ForecastWeights(Weights):
         """
         models = list(fitted) if isinstance(fitted, list | tuple) else [fitted]
         if not models:
-            raise InputError(
-                "'fitted' must be a fitted model or a list of them. Got an empty list.", parameter="fitted"
-            )
+            raise InputError("'fitted' must be a fitted model or a list of them. Got an empty list.")
         for model in models:
             try:
                 check_is_fitted(model)
@@ -131,7 +129,7 @@ class ForecastWeights(Weights):
                 raise NotFittedError(f"'fitted' must be fitted. Got an unfitted {type(model).__name__}.") from None
             except TypeError:
                 raise InputTypeError(
-                    f"'fitted' must be a fitted regressor. Got {type(model).__name__} instead.", parameter="fitted"
+                    f"'fitted' must be a fitted regressor. Got {type(model).__name__} instead."
                 ) from None
         weights = cls(fitted, residuals, cv)
         weights.frozen = models
@@ -197,9 +195,7 @@ class ForecastWeights(Weights):
         outcomes = np.asarray(Y, dtype=np.float64)
         outcomes = outcomes[:, None] if outcomes.ndim == 1 else outcomes
         if len(outcomes) != len(inputs):
-            raise InputError(
-                f"'Y' must have a row for each of the {len(inputs)} rows of 'X'. Got {len(outcomes)}.", parameter="Y"
-            )
+            raise InputError(f"'Y' must have a row for each of the {len(inputs)} rows of 'X'. Got {len(outcomes)}.")
         columns = self._columns if self.frozen is not None else None
         if self.frozen is not None and columns is None:
             columns = [SeenColumn(f"x{j}", j, None) for j in range(inputs.shape[1])]

@@ -182,8 +182,7 @@ class LinearForecaster(Forecaster):
         if not (np.abs(found - here) <= self.precision() + NEARLY * np.abs(here).max(axis=0)).all():
             raise InputError(
                 "'model' must be a tree ensemble or linear in what it is shown. Got "
-                f"{type(self.models[0]).__name__}, whose forecasts are not on a line.",
-                parameter="model",
+                f"{type(self.models[0]).__name__}, whose forecasts are not on a line."
             )
 
     @property
@@ -231,8 +230,7 @@ def forecaster_of(
         if not _is_line(model):
             raise InputTypeError(
                 "'model' must be a tree ensemble of scikit-learn, XGBoost, LightGBM or CatBoost, or a linear model. "
-                f"Got {type(model).__name__} instead.",
-                parameter="model",
+                f"Got {type(model).__name__} instead."
             )
     line = LinearForecaster(models, _plain_layout(models[0], columns, inputs), inputs)
     _check_outputs(line.outputs, outcomes)
@@ -253,8 +251,7 @@ def _plain_layout(model: Any, columns: Sequence[SeenColumn] | None, inputs: Floa
     wanted = int(getattr(model, "n_features_in_", len(columns)))
     if wanted != len(columns):
         raise InputError(
-            f"'X' must have the {wanted} columns that the fitted model has seen. Got {len(columns)} instead.",
-            parameter="X",
+            f"'X' must have the {wanted} columns that the fitted model has seen. Got {len(columns)} instead."
         )
     return Layout(tuple(Place(column.coordinate) for column in columns))
 
@@ -276,16 +273,13 @@ def _of_trees(
     for m, one in enumerate(found):
         # A regressor of CatBoost has classes, too, if none of them.
         if hasattr(models[m], "predict_proba"):
-            raise InputTypeError(
-                f"'model' must be a regressor. Got {type(models[m]).__name__} instead.", parameter="model"
-            )
+            raise InputTypeError(f"'model' must be a regressor. Got {type(models[m]).__name__} instead.")
         for label in one.labels() or [None]:
             forecast = one.forecast(label)
             if forecast.link != "identity":
                 raise InputError(
                     "'model' must add up its trees, so its objective must not have a logarithm or other link. "
-                    f"Got {type(models[m]).__name__} with one.",
-                    parameter="model",
+                    f"Got {type(models[m]).__name__} with one."
                 )
             forecasts.append((m, forecast, label))
     _check_outputs(len(forecasts), outcomes)
@@ -306,8 +300,7 @@ def _check_outputs(found: int, wanted: int) -> None:
     if found != wanted:
         raise InputError(
             f"'model' must forecast the {wanted} columns of 'Y': one model with that many outputs, or a list with a "
-            f"model for each. Got {found}.",
-            parameter="model",
+            f"model for each. Got {found}."
         )
 
 
@@ -347,8 +340,7 @@ class Training:
         if len(models) != len(parts):
             raise InputError(
                 f"'model' must forecast the {self.outcomes} columns of 'Y': one model, or a list with a model for each."
-                f" Got {len(models)}.",
-                parameter="model",
+                f" Got {len(models)}."
             )
         made = []
         for model, part in zip(models, parts, strict=True):

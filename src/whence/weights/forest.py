@@ -195,8 +195,7 @@ class ForestWeights(TreeWeights):
             if inputs.shape[1] != self.forest_.n_features_in_:
                 raise InputError(
                     f"'X' must have the {self.forest_.n_features_in_} columns that the fitted forest has seen. "
-                    f"Got {inputs.shape[1]} instead.",
-                    parameter="X",
+                    f"Got {inputs.shape[1]} instead."
                 )
         return self.record(_trees_of(self.forest_), inputs, sample_weight)
 

@@ -217,8 +217,7 @@ class KNNWeights(Weights):
         if mass is not None and not (mass > 0.0).all():
             raise InputError(
                 "'sample_weight' must be positive in every row for nearest neighbours: k of them might count for "
-                f"nothing. Got 0 in {int((mass <= 0.0).sum())} rows; leave these out.",
-                parameter="sample_weight",
+                f"nothing. Got 0 in {int((mass <= 0.0).sum())} rows; leave these out."
             )
         self.points_ = points
         self.metric_ = replace(Metric.of(self.metric, points, bool(self.scaled)), circles=dict(self._circles))
@@ -303,8 +302,7 @@ class KNNWeights(Weights):
             raise InputError(
                 f"'separation' must be at least {1e3 * off:.3g} for the fitted neighbours, whose own squared distances "
                 f"are exact to {off:.3g} only. Got {separation:g} instead; a model fitted with algorithm='kd_tree' on "
-                "double precision is the most exact.",
-                parameter="separation",
+                "double precision is the most exact."
             )
 
     def confirmed(self, row: Floats, separation: float) -> Floats:

@@ -254,8 +254,7 @@ class TreeWeights(Weights):
         if (total[leaf] <= 0.0).any():
             raise InputError(
                 "'sample_weight' must leave something that counts in every leaf of the forest. Got a leaf in which all "
-                "past observations have weight 0.",
-                parameter="sample_weight",
+                "past observations have weight 0."
             )
 
     @property
