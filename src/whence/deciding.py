@@ -141,7 +141,7 @@ class Decider(BaseEstimator):  # type: ignore[misc]
         weights.take_columns([SeenColumn(*column) for column in self.schema_.seen_columns()])
         weights.take_circles(self.schema_.circles)
         weights.take_problem(self.problem, self.risk_)
-        self.weights_ = _fitted(weights, inputs, outcomes, sample_weight)
+        self.weights_ = weights.fitted_to(inputs, outcomes, as_pandas(sample_weight))
         self.__dict__.pop("abilities", None)
         single = np.dtype(self.weights_.compared_as) == np.float32
         self.schema_ = self.schema_.cut_at(self._cuts(), self._sees_units, single)
@@ -365,15 +365,6 @@ def _tell_unused_dates(table: pd.DataFrame) -> None:
             UserWarning,
             stacklevel=3,
         )
-
-
-def _fitted(weights: Weights, inputs: Floats, outcomes: Floats, sample_weight: Any) -> Weights:
-    """Return weights fitted to rows that count alike, or for as much as is said."""
-    if sample_weight is None:
-        return weights.fit(inputs, outcomes)
-    if not weights.capabilities.takes_sample_weight:
-        raise InputError(f"'sample_weight' must be left out: {type(weights).__name__} has no use for it.")
-    return weights.fit(inputs, outcomes, sample_weight=as_pandas(sample_weight))  # type: ignore[call-arg]
 
 
 def _check_risk(risk: Any) -> None:

@@ -16,7 +16,7 @@ from whence.forecasts.crossing import Crossing, CrossingRequest, explain
 from whence.forecasts.sources import AskedForecast, AskedLine, AskedTrees, LineOfPolicy, Sums
 from whence.models import FittedTrees, read
 from whence.models.lines import FittedLine, PipedTrees
-from whence.models.tree_arrays import Layout, Link, check_names, check_width
+from whence.models.tree_arrays import Layout, Link, check_order, check_width
 from whence.question import Progress
 from whence.util.aliases import Floats
 from whence.util.frames import as_pandas, as_table
@@ -153,13 +153,13 @@ class Ensemble:
         missing = isinstance(found, FittedTrees) and not isinstance(found, PipedTrees) and found.takes_missing
         table = as_table(X, "X", missing=missing)
         if isinstance(X, pd.DataFrame) and all(isinstance(c, str) for c in X.columns):
-            check_names(found, list(table.columns))
+            check_order(found.names, list(table.columns), f"{found.kind} model has")
         schema = (self.schema or Schema()).fit(table, missing, steps=False, recorded=isinstance(X, pd.DataFrame))
         if schema.dated:
             raise InputError("'schema' must have no dates for an Ensemble, which does not know them yet. Got some.")
         inputs, columns = schema.levels_shown(table), schema.seen_columns()
+        check_width(found.n_features, len(columns), f"{found.kind} model")
         if isinstance(found, PipedTrees):
-            check_width(found, len(columns))
             found = found.in_columns(table, columns)
         if isinstance(found, FittedTrees):
             layout = Layout.of(found, [SeenColumn(*column) for column in columns])
@@ -169,7 +169,6 @@ class Ensemble:
             asked.schema = schema = schema.cut_at(cuts, True, found.single)
             self.asked = asked
         else:
-            check_width(found, len(columns))
             self.asked = AskedLine(found, found.read(table, columns, inputs, self.label), self.label, schema, table)
         offset, scale = schema.affine()
         self.input_map_ = InputMap(np.arange(offset.size), scale, offset)

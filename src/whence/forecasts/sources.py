@@ -20,9 +20,6 @@ from whence.search.forecast_search import SummedTrees
 from whence.util.aliases import Floats
 from whence.weights.forecasters import LinearForecaster
 
-#: Half of the distance between 1 and the next float32, and the next float64.
-ROUNDING = {True: 6e-8, False: 1.2e-16}
-
 
 class Sums(Protocol):
     """What stands behind a forecast, as a search sees it."""
@@ -152,20 +149,14 @@ class AskedTrees(AskedForecast):
         return float(self.read.predicted(rows, self.label)[0])
 
     def precision(self) -> float:
-        # It adds up float32, or float64, one tree after the other.
-        largest = [float(np.abs(own).max()) for own in self.forecast.values]
-        total = abs(self.forecast.offset) + sum(largest)
-        return ROUNDING[self.read.single] * (len(largest) + 2) * total
+        return self.forecast.precision(self.read.single)
 
     def _sums_by_leaves(self, X: Floats) -> Floats:
         """Return what the library's trees add up to, for rows with missing values too."""
         rows = self.layout.model_rows(X)
         if self.read.single:
             rows = rows.astype(np.float32).astype(np.float64)
-        total = np.full(len(rows), self.forecast.offset)
-        for t, values in zip(self.forecast.trees, self.forecast.values, strict=True):
-            total += values[self.read.trees[t].apply(rows)]
-        return total
+        return self.forecast.sums(np.column_stack([tree.apply(rows) for tree in self.read.trees]))
 
     def _check_read(self) -> None:
         """The trees that are searched must add up to what the model forecasts, for every past context."""

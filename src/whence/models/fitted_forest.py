@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from whence.errors import InputError, InternalError
 from whence.models import FittedTrees, read
-from whence.models.tree_arrays import ArrayTree, Layout, RawTree, check_names, check_width
+from whence.models.tree_arrays import ArrayTree, Layout, RawTree, check_order, check_width
 from whence.util.aliases import Floats
 from whence.weights.base import Capabilities, SeenColumn, as_mass, as_matrix
 from whence.weights.forest import ForestWeights
@@ -55,7 +55,7 @@ class ReadForestWeights(ForestWeights):
         return replace(super().capabilities, sees_levels=bool(self.read.categories))
 
     def check_columns(self, names: Sequence[str]) -> None:
-        check_names(self.read, names)
+        check_order(self.read.names, names, f"{self.read.kind} model has")
 
     def take_columns(self, columns: Sequence[SeenColumn]) -> None:
         """Where each of the model's columns stands among what it is shown, and which code every category has."""
@@ -66,7 +66,7 @@ class ReadForestWeights(ForestWeights):
         """Record which rows of `X` stand in which leaf; they share its weight in proportion to `sample_weight`."""
         inputs = as_matrix(X, self.dtype, missing=self._takes_missing())
         if self._layout is None:
-            check_width(self.read, inputs.shape[1])
+            check_width(self.read.n_features, inputs.shape[1], f"{self.read.kind} model")
             self._layout = Layout.plain(inputs.shape[1])
         leaves = self._leaves(inputs)
         self._check_read(inputs, leaves)

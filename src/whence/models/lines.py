@@ -84,10 +84,7 @@ class FittedLine:
     @classmethod
     def of(cls, model: Any) -> FittedLine | None:
         """Return what is read of a model; None where it is none of this kind."""
-        last = _last(model)
-        known = hasattr(last, "coef_") and hasattr(last, "intercept_") and hasattr(last, "predict")
-        # A support vector machine has coefficients only where its kernel is a line.
-        return cls(model) if known else None
+        return cls(model) if is_line(model) else None
 
     @property
     def n_features(self) -> int:
@@ -188,17 +185,28 @@ class FittedLine:
         middle = int(np.argmin(np.abs(inputs - inputs.mean(axis=0)).sum(axis=1)))
         every = self.linear(typed_like(history, history), label)
         line = Line(coefficients, every[middle] - coefficients @ inputs[middle], inputs)
-        off = np.abs(line.sums(inputs) - every)
-        if not (off <= 10.0 * line.precision() + NEARLY * np.abs(every).max()).all():
-            raise InputError(
-                "'model' must be a tree ensemble or linear in what it is shown. Got "
-                f"{type(self.last).__name__}, whose forecasts are not on a line."
-            )
+        slack = 10.0 * line.precision() + NEARLY * np.abs(every).max()
+        check_on_line(line.sums(inputs), every, slack, self.last)
         return line
 
 
 def _last(model: Any) -> Any:
     return _last(model.steps[-1][1]) if hasattr(model, "steps") else model
+
+
+def is_line(model: Any) -> bool:
+    """Return whether a fitted model, or the last step of a pipeline, is linear."""
+    # A support vector machine has coefficients only where its kernel is a line.
+    return all(hasattr(_last(model), name) for name in ("coef_", "intercept_", "predict"))
+
+
+def check_on_line(read: Floats, said: Floats, slack: Any, model: Any) -> None:
+    """Refuse a model that says other than the line that was read of it."""
+    if not (np.abs(read - said) <= slack).all():
+        raise InputError(
+            "'model' must be a tree ensemble or linear in what it is shown. Got "
+            f"{type(model).__name__}, whose forecasts are not on a line."
+        )
 
 
 def check_steps(model: Any, refused: Collection[str] = ()) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-import pandas as pd
 from joblib import parallel_config
 from numpy.typing import NDArray
 from scipy import sparse
@@ -34,6 +33,7 @@ from whence.models.tree_arrays import (
     names_known_to,
     raw_tree,
     unfitted,
+    with_names,
 )
 from whence.util.aliases import Floats
 
@@ -305,8 +305,7 @@ def check_same_rows(remembered: Floats, given: Floats) -> None:
 
 def own_neighbours(fitted: Any, row: Floats, count: int) -> tuple[Floats, Any]:
     """Return distances and row numbers of the nearest rows to `row`, by the fitted model itself."""
-    names = getattr(fitted, "feature_names_in_", None)
-    shown: Any = row[None, :] if names is None else pd.DataFrame(row[None, :], columns=names)
+    shown = with_names(row[None, :], names_known_to(fitted))
     # In a worker of a cluster scikit-learn would otherwise send this single row round the cluster.
     with parallel_config(backend="sequential"):
         distance, index = fitted.kneighbors(shown, n_neighbors=count)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 import pandas as pd
@@ -24,6 +24,8 @@ from whence.util.aliases import Floats
 if TYPE_CHECKING:
     from whence.weights.base import SeenColumn
 
+#: Half of the distance between 1 and the next number, by whether that is a float32.
+ROUNDING = {True: 6e-8, False: 1.2e-16}
 #: What a model makes of the sum over its trees: itself, its exponential, or a probability.
 Link = Literal["identity", "log", "logit"]
 
@@ -40,6 +42,18 @@ class Forecast:
     offset: float
     #: The forecast is the sum, its exponential, or the probability whose log-odds it is.
     link: Link = "identity"
+
+    def sums(self, leaves: NDArray[np.int64]) -> Floats:
+        """Return what the trees add up to, one after the other, by the leaf of every row in every tree of the model."""
+        total = np.full(len(leaves), self.offset)
+        for t, values in zip(self.trees, self.values, strict=True):
+            total += values[leaves[:, t]]
+        return total
+
+    def precision(self, single: bool) -> float:
+        """Return by how much that may be off in another order, where the model adds up float32 or float64."""
+        largest = [float(np.abs(values).max()) for values in self.values]
+        return ROUNDING[single] * (len(largest) + 2) * (abs(self.offset) + sum(largest))
 
 
 class FittedTrees(ABC):
@@ -116,7 +130,7 @@ class FittedTrees(ABC):
     def table(self, X: Floats) -> Any:
         """Return rows as the model takes them: an array, or a table where it knows names or categories."""
         if not self.categories:
-            return X if self.names is None else pd.DataFrame(X, columns=self.names)
+            return with_names(X, self.names)
         columns: dict[str, Any] = {}
         for j in range(self.n_features):
             name = f"x{j}" if self.names is None else self.names[j]
@@ -144,6 +158,11 @@ def names_known_to(model: Any) -> list[str] | None:
     """Return the names of the columns that a model of scikit-learn's kind has seen, where it knows them."""
     names = getattr(model, "feature_names_in_", None)
     return None if names is None else [str(name) for name in names]
+
+
+def with_names(rows: Floats, names: Sequence[str] | None) -> Any:
+    """Return rows as a model that has seen columns of these names takes them."""
+    return rows if names is None else pd.DataFrame(rows, columns=list(names))
 
 
 def raw_tree(tree: Any, values: Any = None) -> RawTree:
@@ -470,7 +489,7 @@ class Layout:
     @classmethod
     def of(cls, read: FittedTrees, columns: Sequence[SeenColumn]) -> Layout:
         """The layout of a model for these columns of the user's table, which have to be what the model has seen."""
-        check_width(read, len(columns))
+        check_width(read.n_features, len(columns), f"{read.kind} model")
         places = []
         for j, column in enumerate(columns):
             levels = read.categories.get(j)
@@ -504,38 +523,16 @@ class Layout:
         return np.column_stack(columns)
 
 
-class Seen(Protocol):
-    """What is known of the columns that a fitted model has seen."""
-
-    @property
-    def names(self) -> list[str] | None:
-        """Their names, where it knows them."""
-        ...
-
-    @property
-    def n_features(self) -> int:
-        """How many there are."""
-        ...
-
-    @property
-    def kind(self) -> str:
-        """What the model is, in a few words."""
-        ...
+def check_width(seen: int, columns: int, who: str) -> None:
+    """Refuse another number of columns than a fitted model has seen."""
+    if columns != seen:
+        raise InputError(f"'X' must have the {seen} columns that the fitted {who} has seen. Got {columns} instead.")
 
 
-def check_width(read: Seen, columns: int) -> None:
-    """Refuse another number of columns than the model has seen."""
-    if columns != read.n_features:
+def check_order(seen: Sequence[str] | None, names: Sequence[str], who: str) -> None:
+    """Refuse columns in another order than a fitted model has seen them: it would mistake one for another."""
+    if seen is not None and list(seen) != list(names):
         raise InputError(
-            f"'X' must have the {read.n_features} columns that the fitted {read.kind} model has seen. "
-            f"Got {columns} instead."
-        )
-
-
-def check_names(read: Seen, names: Sequence[str]) -> None:
-    """Refuse columns in another order than the model has seen them: it would take one for the other."""
-    if read.names is not None and list(read.names) != list(names):
-        raise InputError(
-            f"'X' must have the columns that the fitted {read.kind} model has seen, in their order: "
-            f"{', '.join(map(repr, read.names))}. Got {', '.join(map(repr, names))} instead."
+            f"'X' must have the columns that the fitted {who} seen, in their order: "
+            f"{', '.join(map(repr, seen))}. Got {', '.join(map(repr, names))} instead."
         )

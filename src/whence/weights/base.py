@@ -146,6 +146,15 @@ class Weights(BaseEstimator, ABC):  # type: ignore[misc]
     def fit(self, X: ArrayLike, Y: ArrayLike) -> Self:
         """Learn from contexts `X`, as the estimator sees them, and outcomes `Y`; set the attributes above."""
 
+    def fitted_to(self, X: Floats, Y: Floats, sample_weight: Any) -> Self:
+        """Return the weights fitted to rows that count alike (None), or for as much as is said."""
+        if sample_weight is None:
+            # Weights of the user's own may know nothing of that.
+            return self.fit(X, Y)
+        if not self.capabilities.takes_sample_weight:
+            raise InputError(f"'sample_weight' must be left out: {type(self).__name__} has no use for it.")
+        return self.fit(X, Y, sample_weight=sample_weight)  # type: ignore[call-arg]
+
     @abstractmethod
     def rows(self, X: NDArray[Any]) -> sparse.csr_matrix | Floats:
         """Return weights of shape ``(rows of X, n_samples_)``, each row summing to one, sparse or dense."""
@@ -307,15 +316,6 @@ def as_matrix(X: ArrayLike, dtype: DTypeLike, columns: int | None = None, missin
             )
         raise InputError("'X' must be finite. Got NaN or infinity.")
     return matrix
-
-
-def check_order(seen: Sequence[str] | None, names: Sequence[str], who: str) -> None:
-    """Refuse columns in another order than a fitted model has seen them: it would mistake one for another."""
-    if seen is not None and list(seen) != list(names):
-        raise InputError(
-            f"'X' must have the columns that the fitted {who} seen, in their order: "
-            f"{', '.join(map(repr, seen))}. Got {', '.join(map(repr, names))} instead."
-        )
 
 
 def as_mass(sample_weight: ArrayLike | None, rows: int) -> Floats | None:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.ensemble import BaseEnsemble
@@ -18,14 +17,19 @@ from sklearn.utils import get_tags
 
 from whence.errors import InputError, InputTypeError, InternalError, parameter_error
 from whence.models import FittedTrees, read
-from whence.models.tree_arrays import ArrayTree, Forecast, Layout, Place, check_names
+from whence.models.lines import NEARLY, check_on_line, is_line
+from whence.models.tree_arrays import (
+    ArrayTree,
+    Forecast,
+    Layout,
+    Place,
+    check_order,
+    check_width,
+    names_known_to,
+    with_names,
+)
 from whence.util.aliases import Floats
-from whence.weights.base import SeenColumn, check_order
-
-#: Half of the distance between 1 and the next float32, and the next float64.
-ROUNDING = {True: 6e-8, False: 1.2e-16}
-#: Shares of the largest forecast by which a line may miss what a model says: sums of products, taken in another order.
-NEARLY = 1e-9
+from whence.weights.base import SeenColumn
 
 
 class Forecaster(ABC):
@@ -110,25 +114,14 @@ class TreeForecaster(Forecaster):
     def forecast(self, X: Floats) -> Floats:
         rows = self.layout.model_rows(X)
         leaves = [one.leaves(rows) for one in self.read]
-        found = np.empty((len(rows), self.outputs))
-        for k, (m, own, _) in enumerate(self.forecasts):
-            total = np.full(len(rows), own.offset)
-            for t, values in zip(own.trees, own.values, strict=True):
-                total += values[leaves[m][:, t]]
-            found[:, k] = total
-        return found
+        return np.column_stack([own.sums(leaves[m]) for m, own, _ in self.forecasts])
 
     def said(self, X: Floats) -> Floats:
         rows = self.layout.model_rows(X)
         return np.column_stack([self.read[m].predicted(rows, label) for m, _, label in self.forecasts])
 
     def precision(self) -> Floats:
-        sizes = []
-        for m, own, _ in self.forecasts:
-            largest = [float(np.abs(values).max()) for values in own.values]
-            total = abs(own.offset) + sum(largest)
-            sizes.append(ROUNDING[self.read[m].single] * (len(largest) + 2) * total)
-        return np.array(sizes)
+        return np.array([own.precision(self.read[m].single) for m, own, _ in self.forecasts])
 
     def laid(self, missing: frozenset[int]) -> tuple[list[ArrayTree], Floats, Floats]:
         """All trees, in the columns of the searches, what each of their leaves adds to every outcome, and the offsets.
@@ -164,8 +157,7 @@ class LinearForecaster(Forecaster):
 
     def __init__(self, models: Sequence[Any], layout: Layout, inputs: Floats) -> None:
         self.models, self.layout, self.inputs = list(models), layout, inputs
-        names = getattr(models[0], "feature_names_in_", None)
-        self._names = None if names is None else list(names)
+        self._names = names_known_to(models[0])
         rows = layout.model_rows(inputs)
         middle, spans = rows.mean(axis=0), np.ptp(rows, axis=0)
         spans = np.where(spans > 0, spans, np.maximum(1.0, np.abs(middle)))
@@ -178,12 +170,9 @@ class LinearForecaster(Forecaster):
         self.coefficients: Floats = np.zeros((len(own), inputs.shape[1]))
         self.coefficients[:, [place.at for place in layout.places]] = own
         self.intercepts: Floats = said[0] - own @ middle
-        found, here = self.forecast(inputs), self.said(inputs)
-        if not (np.abs(found - here) <= self.precision() + NEARLY * np.abs(here).max(axis=0)).all():
-            raise InputError(
-                "'model' must be a tree ensemble or linear in what it is shown. Got "
-                f"{type(self.models[0]).__name__}, whose forecasts are not on a line."
-            )
+        here = self.said(inputs)
+        slack = self.precision() + NEARLY * np.abs(here).max(axis=0)
+        check_on_line(self.forecast(inputs), here, slack, self.models[0])
 
     @property
     def outputs(self) -> int:
@@ -201,7 +190,7 @@ class LinearForecaster(Forecaster):
         return self._predicted(self.layout.model_rows(X))
 
     def _predicted(self, rows: Floats) -> Floats:
-        shown = rows if self._names is None else pd.DataFrame(rows, columns=self._names)
+        shown = with_names(rows, self._names)
         columns = [np.asarray(model.predict(shown), dtype=np.float64).reshape(len(rows), -1) for model in self.models]
         return np.hstack(columns)
 
@@ -227,7 +216,7 @@ def forecaster_of(
     if len(trees) == len(models):
         return _of_trees(trees, models, outcomes, inputs, columns)
     for model in models:
-        if not _is_line(model):
+        if not is_line(model):
             raise InputTypeError(
                 "'model' must be a tree ensemble of scikit-learn, XGBoost, LightGBM or CatBoost, or a linear model. "
                 f"Got {type(model).__name__} instead."
@@ -248,11 +237,7 @@ def _plain_layout(model: Any, columns: Sequence[SeenColumn] | None, inputs: Floa
                 "Categorical(columns=[...]), or as Discrete.",
                 parameter="model",
             )
-    wanted = int(getattr(model, "n_features_in_", len(columns)))
-    if wanted != len(columns):
-        raise InputError(
-            f"'X' must have the {wanted} columns that the fitted model has seen. Got {len(columns)} instead."
-        )
+    check_width(int(getattr(model, "n_features_in_", len(columns))), len(columns), "model")
     return Layout(tuple(Place(column.coordinate) for column in columns))
 
 
@@ -290,10 +275,10 @@ def check_seen(models: Sequence[Any], names: Sequence[str]) -> None:
     """Refuse columns in another order than fitted models have seen them."""
     for model in models:
         trees = read(model)
-        if trees is not None:
-            check_names(trees, names)
-            continue
-        check_order(getattr(model, "feature_names_in_", None), names, "model has")
+        if trees is None:
+            check_order(names_known_to(model), names, "model has")
+        else:
+            check_order(trees.names, names, f"{trees.kind} model has")
 
 
 def _check_outputs(found: int, wanted: int) -> None:
@@ -302,12 +287,6 @@ def _check_outputs(found: int, wanted: int) -> None:
             f"'model' must forecast the {wanted} columns of 'Y': one model with that many outputs, or a list with a "
             f"model for each. Got {found}."
         )
-
-
-def _is_line(model: Any) -> bool:
-    """Return whether a model, or the last step of a pipeline, is linear."""
-    last = model.steps[-1][1] if hasattr(model, "steps") else model
-    return hasattr(last, "coef_") and hasattr(last, "intercept_") and hasattr(last, "predict")
 
 
 def _written(model: Any) -> NDArray[np.float64] | None:
@@ -361,8 +340,7 @@ class Training:
         if found is not None:
             return found.table(Layout.of(found, self.columns).model_rows(X))
         rows = X[:, [column.coordinate for column in self.columns]]
-        names = getattr(self.models[0], "feature_names_in_", None)
-        return rows if names is None else pd.DataFrame(rows, columns=list(names))
+        return with_names(rows, names_known_to(self.models[0]))
 
     @staticmethod
     def draws_samples(models: Sequence[Any]) -> bool:

@@ -22,9 +22,9 @@ from sklearn.utils import get_tags
 
 from whence.checks import FLAG, JOBS, whole
 from whence.errors import InputError, InputTypeError
-from whence.models.tree_arrays import check_fitted
+from whence.models.tree_arrays import check_fitted, check_order, check_width, names_known_to
 from whence.util.aliases import Floats
-from whence.weights.base import Capabilities, Weights, as_mass, as_matrix, check_order
+from whence.weights.base import Capabilities, Weights, as_mass, as_matrix
 from whence.weights.trees import OF_TREES, TreeWeights, without
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ class ForestWeights(TreeWeights):
         return self.frozen is not None
 
     def check_columns(self, names: Sequence[str]) -> None:
-        check_order(getattr(self.frozen, "feature_names_in_", None), names, "forest has")
+        check_order(names_known_to(self.frozen), names, "forest has")
 
     @classmethod
     def of(cls, fitted: Any, counted: ArrayLike | None = None) -> ForestWeights:
@@ -192,11 +192,7 @@ class ForestWeights(TreeWeights):
             self.forest_ = self._trained(inputs, np.asarray(Y, dtype=np.float64), mass)
         else:
             self.forest_ = self.frozen
-            if inputs.shape[1] != self.forest_.n_features_in_:
-                raise InputError(
-                    f"'X' must have the {self.forest_.n_features_in_} columns that the fitted forest has seen. "
-                    f"Got {inputs.shape[1]} instead."
-                )
+            check_width(self.forest_.n_features_in_, inputs.shape[1], "forest")
         return self.record(_trees_of(self.forest_), inputs, sample_weight)
 
     def _trained(self, inputs: NDArray[np.float32], outcomes: Floats, mass: Floats | None) -> RandomForestRegressor:

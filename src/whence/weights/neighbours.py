@@ -19,8 +19,9 @@ from sklearn.neighbors import NearestNeighbors
 
 from whence.checks import FLAG, POSITIVE, Rule, share, whole
 from whence.errors import InputError, InternalError, parameter_error
+from whence.models.tree_arrays import check_order, names_known_to
 from whence.util.aliases import Floats
-from whence.weights.base import Box, Capabilities, InputMap, Weights, as_mass, as_matrix, check_order
+from whence.weights.base import Box, Capabilities, InputMap, Weights, as_mass, as_matrix
 from whence.weights.metrics import (
     Metric,
     check_metric,
@@ -199,7 +200,7 @@ class KNNWeights(Weights):
         return bool(self.scaled) and isinstance(self.metric, str) and self.metric == "l1"
 
     def check_columns(self, names: Sequence[str]) -> None:
-        check_order(getattr(self.frozen, "feature_names_in_", None), names, "neighbours have")
+        check_order(names_known_to(self.frozen), names, "neighbours have")
 
     def fit(self, X: ArrayLike, Y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Remember the contexts `X` (coordinates), and what they count for; `Y` is not needed."""

@@ -137,21 +137,15 @@ class Refits:
             fresh.set_params(random_state=int(rng.integers(2**31)))
         counts = self._weights.counts
         if self.kind == "seed":
-            return _Refit(_fitted(fresh, self._X, self._Y, counts), None)
+            return _Refit(fresh.fitted_to(self._X, self._Y, counts), None)
         rows = rng.integers(len(self._X), size=len(self._X))
         drawn = None if counts is None else counts[rows]
-        return _Refit(_fitted(fresh, self._X[rows], self._Y[rows], drawn), rows)
+        return _Refit(fresh.fitted_to(self._X[rows], self._Y[rows], drawn), rows)
 
 
 def _draws(weights: Weights) -> bool:
     """Return whether fitting draws random numbers: by scikit-learn's rules, every parameter is an attribute."""
     return hasattr(weights, "random_state")
-
-
-def _fitted(weights: Weights, X: Floats, Y: Floats, counts: Floats | None) -> Weights:
-    """Return weights fitted to rows that count alike, or for so much each."""
-    # Weights of the user's own may know nothing of that.
-    return weights.fit(X, Y) if counts is None else weights.fit(X, Y, sample_weight=counts)  # type: ignore[call-arg]
 
 
 #: Seconds that the longest refit of some weights took, or may take.
