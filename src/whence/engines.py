@@ -221,27 +221,18 @@ def _called(weights: Weights) -> str:
 
 @dataclass(frozen=True)
 class Refusal:
-    """What is refused before any work, although the table has a row for it.
+    """What is refused before any work, although the table has a row for it."""
 
-    Attributes
-    ----------
-    asked, of : str
-        What is asked for, and of which predictors it is refused, as the page of the docs shows it.
-    parameter : str
-        The argument that is to blame.
-    applies : callable
-        Whether a question is such a one.
-    sentence : callable
-        What is said about it.
-    engines : tuple of str
-        The engines that refuse it.
-    """
-
+    #: What is asked for, and of which predictors it is refused, as the page of the docs shows it.
     asked: str
     of: str
+    #: The argument that is to blame.
     parameter: str
+    #: Whether a question is such a one.
     applies: Callable[[Question], bool]
+    #: What is said about it.
     sentence: Callable[[Question], str]
+    #: The engines that refuse it.
     engines: tuple[str, ...] = ("search", "milp")
 
 

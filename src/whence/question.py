@@ -136,54 +136,35 @@ class Limits:
 
 @dataclass(frozen=True)
 class Known:
-    """What is known before a search begins.
+    """What is known before a search begins."""
 
-    Attributes
-    ----------
-    nearer_than : float
-        Only contexts at less than this distance are of interest: "none" says that there is none of those.
-    contexts : tuple of ndarray
-        Contexts, in coordinates, in which the claim is said to hold: where it does, the nearest one is an answer.
-    recall : callable, optional
-        Given a distance, a context that is nearer and in which the claim holds, found without a search, or None.
-    """
-
+    #: Only contexts at less than this distance are of interest: "none" says that there is none of those.
     nearer_than: float = np.inf
+    #: Contexts, in coordinates, in which the claim is said to hold: where it does, the nearest one is an answer.
     contexts: tuple[Floats, ...] = ()
+    #: Given a distance, a context that is nearer and in which the claim holds, found without a search, or None.
     recall: Callable[[float], Floats | None] | None = None
 
 
 @dataclass(frozen=True)
 class Question:
-    """One explanation problem: where is the nearest context at which a claim holds?
+    """One explanation problem: where is the nearest context at which a claim holds?"""
 
-    Attributes
-    ----------
-    space : Space
-        The initial context, where to look, and the distance.
-    weights : Weights
-        The predictor: what it says at a context is what the claim is judged by.
-    inputs : InputMap
-        From coordinates to what the weights' estimator sees.
-    claim : PlanBeats
-        What must hold at a context.
-    limits : Limits
-        When to stop.
-    settings : SearchSettings
-        How to search.
-    memo : dict
-        What an engine may keep for the same question with more standard errors.
-    known : Known
-        What is known before the search begins.
-    """
-
+    #: The initial context, where to look, and the distance.
     space: Space
+    #: The predictor: what it says at a context is what the claim is judged by.
     weights: Weights
+    #: From coordinates to what the weights' estimator sees.
     inputs: InputMap
+    #: What must hold at a context.
     claim: PlanBeats
+    #: When to stop.
     limits: Limits = field(default_factory=Limits)
+    #: How to search.
     settings: SearchSettings = field(default_factory=SearchSettings)
+    #: What an engine may keep for the same question with more standard errors.
     memo: dict[str, Any] = field(default_factory=dict)
+    #: What is known before the search begins.
     known: Known = field(default_factory=Known)
 
     def knowing(self, **more: Any) -> Question:
@@ -234,32 +215,22 @@ class Question:
 
 @dataclass(frozen=True)
 class Answer:
-    """What an engine found, in coordinates.
+    """What an engine found, in coordinates."""
 
-    Attributes
-    ----------
-    status : {"optimal", "none", "time_limit", "interrupted"}
-        How the search ended.
-    point : ndarray or None
-        The nearest context found.
-    distance, bound : float
-        Its distance, and a proved lower bound on the true optimum (both infinite for "none").
-    nodes, cuts : int
-        Boxes or solver nodes seen, and plans met on the way to an absolute explanation.
-    cell : pair of ndarray, optional
-        Lower and upper corner of a box around `point` in which every context is as good an answer, so that numbers
-        may be rounded within it.
-    note : str
-        How it was proved, or which limit ended the search, where that is worth a word.
-    """
-
+    #: How the search ended.
     status: Status
+    #: The nearest context found.
     point: Floats | None
+    #: Its distance, and a proved lower bound on the true optimum (both infinite for "none").
     distance: float
     bound: float
+    #: Boxes or solver nodes seen, and plans met on the way to an absolute explanation.
     nodes: int = 0
     cuts: int = 0
+    #: Lower and upper corner of a box around `point` in which every context is as good an answer, so that numbers may
+    #: be rounded within it.
     cell: tuple[Floats, Floats] | None = None
+    #: How it was proved, or which limit ended the search, where that is worth a word.
     note: str = ""
 
     def or_known(self, point: Floats, distance: float) -> Answer:

@@ -28,16 +28,11 @@ class OrderBeats(PlanBeats):
 
     Costs are figures of plans, which a `Pricing` in the place of the risk makes costs of: see
     :mod:`whence.claims.forecast_costs`.
-
-    Attributes
-    ----------
-    largest : float
-        The largest cost of either plan in the past, by which rounding is judged.
-    best_known : bool
-        Whether the best plan of all is known for every forecast, so that no rivals need be looked for.
     """
 
+    #: The largest cost of either plan in the past, by which rounding is judged.
     largest: float = 1.0
+    #: Whether the best plan of all is known for every forecast, so that no rivals need be looked for.
     best_known: bool = False
 
     @property
@@ -85,13 +80,9 @@ class ForecastBetween(PlanBeats):
     """A sum over trees, or a line, lies between two numbers, either of which may be infinite.
 
     There are no plans: what searches compare is a sum of leaves with a limit, in the place of two costs.
-
-    Attributes
-    ----------
-    low, high : float
-        The limits of the sum.
     """
 
+    #: The limits of the sum.
     low: float
     high: float
     alternative: Floats = field(default_factory=lambda: np.zeros(1))
@@ -138,14 +129,9 @@ class Pricing(Risk, ABC):
 
 @dataclass(frozen=True, eq=False)
 class LinearPricing(Pricing):
-    """Costs that are linear in the outcomes: a coefficient of every forecast, and a constant that holds the residuals.
+    """Costs that are linear in the outcomes: a coefficient of every forecast, and a constant with the residuals."""
 
-    Attributes
-    ----------
-    lines : callable
-        From a plan to these.
-    """
-
+    #: From a plan to these.
     lines: Callable[[Any], tuple[Floats, float]]
 
     def of(self, costs: ArrayLike, weights: ArrayLike) -> float:
@@ -187,26 +173,17 @@ class _OrderPricing(Pricing):
 
 @dataclass(frozen=True, eq=False)
 class BandPricing(_OrderPricing):
-    """One product: an order is good enough against another where the forecast lies in a band, or in some bands.
+    """One product: an order is good enough against another where the forecast lies in a band, or in some bands."""
 
-    Attributes
-    ----------
-    paid : callable
-        From an order and a forecast to what the policy's risk makes of the costs.
-    shortfall : Shortfall or None
-        The mean cost of an order; None where the risk looks at a tail.
-    best : float
-        How far the best order lies above the forecast.
-    residuals : pair of float
-        The smallest and the largest residual.
-    budget : float
-        The largest order.
-    """
-
+    #: From an order and a forecast to what the policy's risk makes of the costs.
     paid: Callable[[float, float], float]
+    #: The mean cost of an order; None where the risk looks at a tail.
     shortfall: Shortfall | None
+    #: How far the best order lies above the forecast.
     best: float
+    #: The smallest and the largest residual.
     residuals: tuple[float, float]
+    #: The largest order.
     budget: float = np.inf
 
     def cost(self, order: Floats, forecast: Floats) -> float:
@@ -253,14 +230,9 @@ class BandPricing(_OrderPricing):
 
 @dataclass(frozen=True, eq=False)
 class CurvePricing(_OrderPricing):
-    """Several products, each with a curve of its own; under expected cost they add up.
+    """Several products, each with a curve of its own; under expected cost they add up."""
 
-    Attributes
-    ----------
-    shortfalls : sequence of Shortfall
-        The mean cost of every product.
-    """
-
+    #: The mean cost of every product.
     shortfalls: Sequence[Shortfall]
 
     def cost(self, order: Floats, forecast: Floats) -> float:

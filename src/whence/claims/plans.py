@@ -27,20 +27,14 @@ BY_ERRORS = "confidence"
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Claim(ABC):
-    """What must hold at a context.
-
-    Attributes
-    ----------
-    tau : float
-        Tolerance on costs, the same for pruning, cuts and tests.
-    kappa : float
-        By how many standard errors over the trees of a forest, or over the neighbours, it must hold.
-    """
+    """What must hold at a context."""
 
     #: Whether one other plan must be beaten ("relative"), or all there are ("absolute").
     kind: ClassVar[Kind] = "relative"
 
+    #: Tolerance on costs, the same for pruning, cuts and tests.
     tau: float
+    #: By how many standard errors over the trees of a forest, or over the neighbours, it must hold.
     kappa: float = 0.0
 
     @abstractmethod
@@ -69,31 +63,22 @@ C = TypeVar("C", bound=Claim)
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PlanBeats(Claim):
-    """The alternative costs no more than the decision, less a margin or with a share more.
-
-    Attributes
-    ----------
-    alternative, decision : ndarray of shape (n,)
-        Cost of either plan under each past observation: what the policy's risk counts it for (`Risk.values`).
-    risk : Risk
-        What is taken of these costs: their mean, or the mean of their worst share (``risk.tail``).
-    margin : pair of float
-        By which share of the decision's cost, and by which amount, the alternative must cost less than the decision.
-    within : float
-        By which share of the best plan's cost, or of the decision's, the alternative may cost more.
-    allowance : float
-        Of a plan that must be the best: by which amount it may cost more than the best plan. `alternative` holds the
-        costs less this amount, so that no engine has to know of it.
-    """
+    """The alternative costs no more than the decision, less a margin or with a share more."""
 
     #: The set of plans, one of which must be better; None where it is a single plan.
     plans: ClassVar[Plans | None] = None
 
+    #: Cost of either plan under each past observation: what the policy's risk counts it for (`Risk.values`).
     alternative: Floats
     decision: Floats
+    #: What is taken of these costs: their mean, or the mean of their worst share (``risk.tail``).
     risk: Risk
+    #: By which share of the decision's cost, and by which amount, the alternative must cost less than the decision.
     margin: tuple[float, float] = (0.0, 0.0)
+    #: By which share of the best plan's cost, or of the decision's, the alternative may cost more.
     within: float = 0.0
+    #: Of a plan that must be the best: by which amount it may cost more than the best plan. `alternative` holds the
+    #: costs less this amount, so that no engine has to know of it.
     allowance: float = 0.0
 
     @cached_property
@@ -167,24 +152,17 @@ class PlanBeats(Claim):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PlanIsBest(PlanBeats):
-    """The alternative costs no more than any plan there is, up to the share `within`, and no more than the decision.
-
-    Attributes
-    ----------
-    better : callable
-        Given weights, the sample costs of a plan that beats the alternative by more than `tau`, times ``1 + within``,
-        or None where the alternative is as good as asked for.
-    best : callable, optional
-        Given weights, the sample costs of the best plan, times ``1 + within``.
-    linear : callable, optional
-        Gives, where plans form a polytope and costs are linear, that polytope, the cost vectors of the past
-        observations, and the alternative as a vector; None where it is not so.
-    """
+    """The alternative costs no more than any plan there is, up to the share `within`, and no more than the decision."""
 
     kind: ClassVar[Kind] = "absolute"
 
+    #: Given weights, the sample costs of a plan that beats the alternative by more than `tau`, times ``1 + within``, or
+    #: None where the alternative is as good as asked for.
     better: Callable[[Floats], Floats | None]
+    #: Given weights, the sample costs of the best plan, times ``1 + within``.
     best: Callable[[Floats], Floats] | None = None
+    #: Gives, where plans form a polytope and costs are linear, that polytope, the cost vectors of the past
+    #: observations, and the alternative as a vector; None where it is not so.
     linear: Callable[[], tuple[Any, Floats, Floats] | None] | None = None
 
     def rival(self, at: Floats) -> Floats | None:

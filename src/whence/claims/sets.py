@@ -21,60 +21,40 @@ from whence.util.aliases import Floats
 
 @dataclass(frozen=True)
 class Others:
-    """The plans outside a set, which a plan of it must beat by standard errors where it has to be the best of all.
+    """The plans outside a set, which a plan of it must beat by standard errors where it has to be the best of all."""
 
-    Attributes
-    ----------
-    every : callable
-        The sample costs of all of them, one row per plan, times ``1 + within``; None where they cannot be listed.
-    past : callable
-        The same for those that are decided in past contexts.
-    best : callable
-        Given weights, the sample costs of the best plan of all, times ``1 + within``; None where it is in the set.
-    decided : callable
-        Whether the decision is one of them, or has to be beaten by a share or an amount.
-    """
-
+    #: The sample costs of all of them, one row per plan, times ``1 + within``; None where they cannot be listed.
     every: Callable[[], Floats | None]
+    #: The same for those that are decided in past contexts.
     past: Callable[[], Floats]
+    #: Given weights, the sample costs of the best plan of all, times ``1 + within``; None where it is in the set.
     best: Callable[[Floats], Floats | None]
+    #: Whether the decision is one of them, or has to be beaten by a share or an amount.
     decided: Callable[[], bool]
 
 
 @dataclass(frozen=True)
 class Plans:
-    """The plans at least one of which must be better.
+    """The plans at least one of which must be better."""
 
-    Attributes
-    ----------
-    best : callable
-        Given weights, the sample costs of the best plan of the set.
-    every : callable
-        Given a number, the sample costs of all plans of the set, one row per plan, where there are at most this many.
-    rival : callable, optional
-        For absolute questions: given weights, the sample costs of the best plan of all, times ``1 + within``.
-    rivals : callable, optional
-        For absolute questions: as `every`, of all plans there are, times ``1 + within``.
-    stock, all_stock : Stock, optional
-        The set, and all plans there are, as quantities that are chosen one by one.
-    routes, all_routes : Routes, optional
-        The set, and all plans there are, as routes of a network.
-    others : Others, optional
-        For absolute questions: the plans outside the set.
-    linear : callable, optional
-        Gives, where plans form a polytope and costs are linear, a polytope that holds all plans of the set, and the
-        cost vectors of the past observations; None where it is not so.
-    """
-
+    #: Given weights, the sample costs of the best plan of the set.
     best: Callable[[Floats], Floats]
+    #: Given a number, the sample costs of all plans of the set, one row per plan, where there are at most this many.
     every: Callable[[int], Floats | None]
+    #: For absolute questions: given weights, the sample costs of the best plan of all, times ``1 + within``.
     rival: Callable[[Floats], Floats] | None = None
+    #: For absolute questions: as `every`, of all plans there are, times ``1 + within``.
     rivals: Callable[[int], Floats | None] | None = None
+    #: The set, and all plans there are, as quantities that are chosen one by one.
     stock: Stock | None = None
     all_stock: Stock | None = None
+    #: The set, and all plans there are, as routes of a network.
     routes: Routes | None = None
     all_routes: Routes | None = None
+    #: For absolute questions: the plans outside the set.
     others: Others | None = None
+    #: Gives, where plans form a polytope and costs are linear, a polytope that holds all plans of the set, and the cost
+    #: vectors of the past observations; None where it is not so.
     linear: Callable[[], tuple[Any, Floats] | None] | None = None
 
     def limit(self, claim: PlanBeats, weights: Floats) -> float:

@@ -53,41 +53,28 @@ EITHER = ("holds", "confidence")
 
 @dataclass(frozen=True)
 class Option:
-    """One option of ``Policy.explain``.
+    """One option of ``Policy.explain``."""
 
-    Attributes
-    ----------
-    name, default : str, object
-        As in Python.
-    words : str
-        What it is for, in one sentence.
-    rule : Rule or None
-        What it must be in Python; None where the request itself checks it.
-    recorded : {"always", "given", "never"}
-        Whether a certificate records it: in every case, where it was given, or not at all.
-    effort : bool
-        Whether it says how hard to try, and not what is asked: such options are left out of a question's fingerprint.
-    in_file : Rule or None
-        What the key of that name may be in the section [explain] of a project file; None where there is no such key.
-    read : callable
-        From what a file or a command holds to the value.
-    flag, metavar, typed : str, str, type
-        Name of the option of commands ("" where there is none), what its help calls the value, and its type there.
-    bears : {"", "one", "several"}
-        Whether it is a condition that an answer has to bear besides, and whether several answers together may.
-    """
-
+    #: As in Python.
     name: str
     default: Any
+    #: What it is for, in one sentence.
     words: str
+    #: What it must be in Python; None where the request itself checks it.
     rule: Rule | None = None
+    #: Whether a certificate records it: in every case, where it was given, or not at all.
     recorded: Literal["always", "given", "never"] = "always"
+    #: Whether it says how hard to try, and not what is asked: such options are left out of a question's fingerprint.
     effort: bool = False
+    #: What the key of that name may be in the section [explain] of a project file; None where there is no such key.
     in_file: Rule | None = None
+    #: From what a file or a command holds to the value.
     read: Callable[[Any], Any] = field(default=lambda value: value)
+    #: Name of the option of commands ("" where there is none), what its help calls the value, and its type there.
     flag: str = ""
     metavar: str = ""
     typed: Any = str
+    #: Whether it is a condition that an answer has to bear besides, and whether several answers together may.
     bears: Literal["", "one", "several"] = ""
 
 

@@ -30,20 +30,14 @@ class Sums(Protocol):
 
 
 class AskedForecast(ABC):
-    """A model's forecast, as a number behind a link, that can be searched.
-
-    Attributes
-    ----------
-    schema : Schema
-        The features, which may be replaced by the same with finer steps.
-    inputs : ndarray
-        Past contexts: numbers in their own units, and 0/1 per level of a category.
-    """
+    """A model's forecast, as a number behind a link, that can be searched."""
 
     #: What searches it, as a certificate names it.
     engine: ClassVar[str]
 
+    #: The features, which may be replaced by the same with finer steps.
     schema: Schema
+    #: Past contexts: numbers in their own units, and 0/1 per level of a category.
     inputs: Floats
     _past: Floats
 

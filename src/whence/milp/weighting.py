@@ -24,23 +24,15 @@ from whence.weights.trees import LeafMembers
 
 @dataclass(frozen=True)
 class Parts:
-    """What weights are made of, in groups: the leaves of each tree, of which one is met, or all neighbours.
+    """What weights are made of, in groups: the leaves of each tree, of which one is met, or all neighbours."""
 
-    Attributes
-    ----------
-    columns : ndarray of int
-        The variables that say whether a part is met, 0 or 1.
-    shares : sparse array of shape (parts, n)
-        The weights that each of them gives.
-    groups : list of slice
-        Which parts belong together.
-    met : int
-        How many of a group are met.
-    """
-
+    #: The variables that say whether a part is met, 0 or 1.
     columns: Columns
+    #: The weights that each of them gives.
     shares: sparse.csr_array
+    #: Which parts belong together.
     groups: list[slice]
+    #: How many of a group are met.
     met: int
 
 
