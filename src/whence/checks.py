@@ -20,8 +20,6 @@ from whence.util.json import quoted
 def refused(name: str, wanted: str, value: object, kind: type[WhenceError] = InputError) -> WhenceError:
     """The error for an argument that is not what it must be; it carries the argument's name.
 
-    Examples
-    --------
     >>> refused("up_to", "an int >= 1", 0)
     InputError("'up_to' must be an int >= 1. Got 0 instead.")
     """
@@ -32,8 +30,6 @@ def refused(name: str, wanted: str, value: object, kind: type[WhenceError] = Inp
 class Rule:
     """What a value must be, in words and as a test.
 
-    Examples
-    --------
     >>> even = Rule("an even int", lambda value: is_whole(value) and value % 2 == 0)
     >>> even.check("size", 4)
     4
@@ -80,8 +76,6 @@ def is_whole(value: object) -> bool:
 def at_least(least: float, wanted: str = "") -> Rule:
     """The rule for a finite number that is not below `least`.
 
-    Examples
-    --------
     >>> at_least(0).check("tolerance", float("nan"))
     Traceback (most recent call last):
     whence.errors.InputError: 'tolerance' must be a number >= 0. Got nan instead.
@@ -92,8 +86,6 @@ def at_least(least: float, wanted: str = "") -> Rule:
 def share(ends: Literal["()", "(]", "[)", "[]"], wanted: str = "") -> Rule:
     """The rule for a number between 0 and 1, of which the ends count as their brackets say.
 
-    Examples
-    --------
     >>> share("(]").check("holds", 1.0), share("[)").fits(1.0)
     (1.0, False)
     """
@@ -110,8 +102,6 @@ def share(ends: Literal["()", "(]", "[)", "[]"], wanted: str = "") -> Rule:
 def whole(least: int, most: int | None = None, wanted: str = "") -> Rule:
     """The rule for an int that is not below `least`, nor above `most`.
 
-    Examples
-    --------
     >>> whole(1).check("up_to", 2.0)
     Traceback (most recent call last):
     whence.errors.InputError: 'up_to' must be an int >= 1. Got 2.0 instead.
@@ -123,8 +113,6 @@ def whole(least: int, most: int | None = None, wanted: str = "") -> Rule:
 def one_of(*words: str | None) -> Rule:
     """The rule for one of a few words, or None where that is among them.
 
-    Examples
-    --------
     >>> one_of("relative", "absolute").check("kind", "best")
     Traceback (most recent call last):
     whence.errors.InputError: 'kind' must be 'relative' or 'absolute'. Got 'best' instead.
@@ -137,8 +125,6 @@ def one_of(*words: str | None) -> Rule:
 def names_in(name: str, given: Any, of: str = "features") -> tuple[str, ...]:
     """The names in a collection of them, or the one name that is given.
 
-    Examples
-    --------
     >>> names_in("fixed", ["temp", "month"]), names_in("fixed", "temp")
     (('temp', 'month'), ('temp',))
     >>> names_in("fixed", None)
@@ -154,8 +140,6 @@ def names_in(name: str, given: Any, of: str = "features") -> tuple[str, ...]:
 def listed(given: Any) -> tuple[Any, ...] | None:
     """What a collection holds; None for what is none, such as a text or a number.
 
-    Examples
-    --------
     >>> listed(["a", 1]), listed("a"), listed(None)
     (('a', 1), None, None)
     """

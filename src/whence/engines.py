@@ -132,8 +132,6 @@ def engine_names() -> tuple[str, ...]:
 def engine_named(name: str) -> Engine:
     """The engine called `name`; "auto" is the search.
 
-    Examples
-    --------
     >>> engine_named("auto").name
     'search'
     """
@@ -184,8 +182,6 @@ def part_of(weights: Weights, part: str, claim: Claim | None = None) -> Any:
 def has_part(weights: Weights, part: str, claim: Claim | None = None) -> bool:
     """Return whether the table has a part for these weights, and for a claim where one is given.
 
-    Examples
-    --------
     >>> from whence.weights import KNNWeights
     >>> has_part(KNNWeights(), "region"), has_part(KNNWeights(), "annealing")
     (True, False)
@@ -330,8 +326,6 @@ def refuse(question: Question, engine: str) -> None:
 def what_goes_with_what() -> str:
     """Return the table and the refusals in Markdown: a page of the docs.
 
-    Examples
-    --------
     >>> print(what_goes_with_what().splitlines()[2])
     | `TreeWeights` | search, milp, rule | search, milp, rule | | |
     """

@@ -274,8 +274,6 @@ def _between(over: Callable[[float], float], good: float, bad: float) -> float:
 class Broken:
     """A curve made of lines: its corners in ascending order, its values there, and the slopes before and after all.
 
-    Examples
-    --------
     >>> hat = Broken(np.array([0.0, 1.0, 3.0]), np.array([0.0, 2.0, 0.0]), 2.0, -1.0)
     >>> hat(np.array([-1.0, 2.0, 4.0]))
     array([-2.,  1., -1.])

@@ -119,8 +119,6 @@ def read_margin(value: Any) -> float | tuple[float, str]:
 def read_seconds(value: Any) -> float:
     """Return a time limit from how people write it; infinite for "none".
 
-    Examples
-    --------
     >>> read_seconds("1.5"), read_seconds(60), read_seconds("none")
     (1.5, 60.0, inf)
     """

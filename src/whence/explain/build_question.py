@@ -171,8 +171,6 @@ def in_order(problem: DecisionProblem, plan: Any, outcomes: Sequence[str]) -> An
 
     Any other plan, and every plan of a problem whose parts have no names, is left as it is.
 
-    Examples
-    --------
     >>> import whence as wh
     >>> in_order(wh.Newsvendor(1, 2), pd.Series({"rye": 55.0, "rolls": 100.0}), ["rolls", "rye"])
     array([100.,  55.])

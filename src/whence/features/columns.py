@@ -26,8 +26,6 @@ def unit_of_change(name: str, feature: Feature, raw: Floats, scale: float) -> fl
 
     `raw` are the values of the history, `scale` what a coordinate of 1 stands for.
 
-    Examples
-    --------
     >>> from whence.features.kinds import Continuous
     >>> raw = np.array([0.0, 1.0, 2.0, 3.0, 100.0])
     >>> [unit_of_change("delay", Continuous(scale=s), raw, 100.0) for s in ("range", "iqr", 5)]

@@ -31,8 +31,6 @@ QUARTERS = ("first quarter", "second quarter", "third quarter", "fourth quarter"
 def as_in_calendar(levels: Iterable[Any]) -> list[Any]:
     """Return names of weekdays or of months in the order of the calendar, other levels as they are.
 
-    Examples
-    --------
     >>> as_in_calendar(["Wed", "Mon", "Sun"]), as_in_calendar(["rain", "clear"])
     (['Mon', 'Wed', 'Sun'], ['rain', 'clear'])
     """
@@ -136,8 +134,6 @@ class Date(Feature):
 def as_day(value: Any) -> date | None:
     """Return the day of a date, a time stamp or a text such as 2025-06-14; None for anything else.
 
-    Examples
-    --------
     >>> as_day("2025-06-14"), as_day("14 June"), as_day(7)
     (datetime.date(2025, 6, 14), None, None)
     """
@@ -156,8 +152,6 @@ def as_day(value: Any) -> date | None:
 def has_time_of_day(value: Any) -> bool:
     """Return whether a date is that of an hour of the day rather than of the day as a whole.
 
-    Examples
-    --------
     >>> [has_time_of_day(value) for value in (pd.Timestamp("2025-06-14 17:30"), "2025-06-14", "2025-06-14 00:00")]
     [True, False, False]
     """
@@ -175,8 +169,6 @@ def has_time_of_day(value: Any) -> bool:
 def day_in_words(day: date) -> str:
     """Return a date as one would say it.
 
-    Examples
-    --------
     >>> day_in_words(date(2025, 6, 14))
     'Saturday 14 June 2025'
     """

@@ -71,8 +71,6 @@ def inferred(
 def recorded_step(values: pd.Series) -> float | None:
     """Return the step in which numbers are recorded, such as 0.1; None where there is none, or too few numbers.
 
-    Examples
-    --------
     >>> some = np.arange(30)
     >>> [recorded_step(pd.Series(some * step)) for step in (1.0, 0.5, 0.1, 0.02)], recorded_step(pd.Series(some / 7))
     ([1.0, 0.5, 0.1, 0.01], None)
@@ -142,8 +140,6 @@ SPANNED = 0.5
 def suggested_cycles(columns: Mapping[str, Column], table: pd.DataFrame) -> dict[str, Cyclic]:
     """Return numbers whose name and range are those of an hour, a month, a direction.
 
-    Examples
-    --------
     >>> import whence as wh
     >>> X = pd.DataFrame({"hour": range(24), "temp": range(24)})
     >>> wh.Schema.infer(X).suggestions(X)
@@ -186,8 +182,6 @@ GLANCE = 1_000
 def proposed_relations(columns: Mapping[str, Column], table: pd.DataFrame) -> list[str]:
     """Return orders between numbers and features that follow from others, as texts that `Schema` takes for relations.
 
-    Examples
-    --------
     >>> import whence as wh
     >>> day = np.arange(70) % 7
     >>> X = pd.DataFrame({"low": day + 1.5, "high": 2.0 * day + 2.25, "day": list("MTWRFSU" * 10), "weekend": day > 4})

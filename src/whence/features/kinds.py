@@ -24,8 +24,6 @@ LATER = {"later": True}
 def fraction_of(step: Any) -> Fraction | None:
     """Return the step as the fraction that was meant; None where it is no positive number of at most 15 digits.
 
-    Examples
-    --------
     >>> fraction_of(0.1), fraction_of(1 / 60), fraction_of(1e-9)
     (Fraction(1, 10), Fraction(1, 60), Fraction(1, 1000000000))
     """

@@ -45,8 +45,6 @@ class Lattice:
 
     A multiple is one quotient of two whole numbers, rounded once, and thus the float that is meant by its decimals.
 
-    Examples
-    --------
     >>> tenths = Lattice(Fraction(1, 10), 0.0, 10.0)
     >>> tenths.values(np.array([39.0])).tolist(), 39 * 0.1
     ([3.9], 3.9000000000000004)
@@ -119,8 +117,6 @@ def beside(
     there are several ways to compute it, numbers that they put on different sides of a cut, by rounding, are passed
     over.
 
-    Examples
-    --------
     >>> beside(np.array([4.5, 7.0]), [lambda k: k], 0.0, 20.0).tolist()
     [0.0, 4.0, 5.0, 7.0, 8.0, 20.0]
     """
@@ -490,8 +486,6 @@ def _steps(name: str, raw: Floats, step: int) -> Floats:
 def _spread(last: int) -> Floats:
     """The numbers from 0 to `last`: all of them, or every second, third, ... so that there are at most ``MOST + 2``.
 
-    Examples
-    --------
     >>> _spread(3).tolist(), _spread(10**9)[:3].tolist(), len(_spread(10**9))
     ([0.0, 1.0, 2.0, 3.0], [0.0, 100000.0, 200000.0], 10001)
     """

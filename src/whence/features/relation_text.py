@@ -86,8 +86,6 @@ Parsed = Compared | InList | On | Negated | Two
 def parse(text: str, names: Sequence[str]) -> Parsed:
     """Return a relation between the features called `names`.
 
-    Examples
-    --------
     >>> parse("low + 2 <= high", ["low", "high"])
     Compared(left=Sum(terms=(('low', 1.0),), constant=2.0), sign='<=', right=Sum(terms=(('high', 1.0),), constant=0.0))
     >>> parse("day in (Sat, Sun) <=> weekend", ["day", "weekend"])
@@ -282,8 +280,6 @@ Values = Mapping[str, Any]
 class Statement:
     """A relation as it was read, to be judged by the values of a context in the user's units.
 
-    Examples
-    --------
     >>> order = Statement(parse("dew <= temp", ["dew", "temp"]), "dew <= temp")
     >>> order.holds({"dew": 21.3, "temp": 21.3}), order.holds({"dew": 21.300000000000004, "temp": 21.3})
     (True, False)
@@ -321,8 +317,6 @@ def within_range(name: str, low: float, high: float) -> Parsed:
 def same_value(said: Any, value: Any) -> bool:
     """Return whether a value is the one that is written so.
 
-    Examples
-    --------
     >>> same_value("July", "July"), same_value("yes", True), same_value("0.5", 0.5), same_value("1", "1")
     (True, True, True, True)
     """
@@ -440,8 +434,6 @@ def kept_exactly(
 
     Empty where they do already, None where no way is found.
 
-    Examples
-    --------
     >>> order = Statement(parse("dew + 2 <= temp", ["dew", "temp"]), "dew + 2 <= temp")
     >>> kept_exactly([order], {"dew": 19.300000000004, "temp": 21.3}, [Movable("dew", 19.0, 20.0)])
     {'dew': 19.3}

@@ -24,8 +24,6 @@ ROUNDING = 1e-10
 class RelationTree:
     """A relation as a tree of questions: a context goes left where ``x[coordinate] <= threshold``.
 
-    Examples
-    --------
     >>> low = RelationTree.of([(0, 0.5, 1, 2), (-1, 0.0, 0, 0), (-1, 0.0, 0, 0)], [False, False, True])
     >>> low.keeps(np.array([[0.5], [0.6]])).tolist()
     [True, False]
@@ -174,8 +172,6 @@ def table_tree(rows: Floats, groups: Sequence[Sequence[int]], spacing: Floats, b
     The columns of a group belong together: one number, or the levels of a category, one of which is above 0. `spacing`
     says of each column that is a number how far its values are apart at least, also those that no row has.
 
-    Examples
-    --------
     >>> tree = table_tree(np.array([[0.0, 0.5], [0.5, 0.0]]), [(0,), (1,)], np.full(2, 0.25), 0, "one of two")
     >>> tree.keeps(np.array([[0.0, 0.5], [0.5, 0.5], [0.5, 0.0], [0.25, 0.0]])).tolist()
     [True, False, True, False]
@@ -282,8 +278,6 @@ Made = TypeVar("Made")
 class Recent(Generic[Made]):
     """Keep the things that were asked for last, and at most `most` of them.
 
-    Examples
-    --------
     >>> kept = Recent(most=2)
     >>> [kept.get(n, lambda n=n: print("made", n) or n) for n in (1, 2, 1, 3, 1, 2)]
     made 1
@@ -351,8 +345,6 @@ Formula = Within | Among | Opposite | Joined
 def conjuncts(formula: Formula) -> Iterator[Formula]:
     """Yield the statements that all have to hold, one by one.
 
-    Examples
-    --------
     >>> a, b = Among((0,)), Among((1,))
     >>> list(conjuncts(Opposite(Joined("or", a, Opposite(b)))))
     [Opposite(of=Among(coordinates=(0,))), Among(coordinates=(1,))]
@@ -380,8 +372,6 @@ def _inward(formula: Formula) -> Formula:
 def tree_of(formula: Formula, text: str) -> RelationTree:
     """Return the tree of questions that tells whether a formula holds.
 
-    Examples
-    --------
     >>> tree = tree_of(Joined("or", Opposite(Among((1,))), Within(0, 0.2, 0.8)), "in July between ...")
     >>> tree.keeps(np.array([[0.9, 0.0], [0.9, 0.5], [0.5, 0.5]])).tolist()
     [True, False, True]

@@ -268,8 +268,6 @@ class Few:
     def filling(self, filled: Set[int]) -> Few | None:
         """What is left to change where some features are filled in, each of them a change; None where it is too much.
 
-        Examples
-        --------
         >>> Few(2, ((0, 1), (2, 3))).filling({0})
         Few(most=1, barred=((1,), (2, 3)), free=frozenset({0}))
         >>> Few(2, ((0, 1),)).filling({0, 1}) is None

@@ -414,8 +414,6 @@ def _corners_of_hull(curve: Broken, low: float, high: float) -> tuple[Floats, Fl
 def hull(curve: Broken, low: float, high: float) -> Iterator[tuple[float, float]]:
     """Yield lines, slope and constant, whose maximum is a convex function that lies nowhere above a curve in a range.
 
-    Examples
-    --------
     >>> hat = Broken(np.array([0.0, 1.0, 3.0]), np.array([0.0, 2.0, 0.0]), 2.0, -1.0)
     >>> list(hull(hat, 0.0, 3.0)), list(hull(hat, 0.0, 0.5))
     ([(0.0, 0.0)], [(2.0, 0.0)])

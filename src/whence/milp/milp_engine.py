@@ -130,8 +130,6 @@ class IntegerProgram(Engine):
     def answer(self, question: Question) -> Answer:
         """Solve until a context passes the test.
 
-        Examples
-        --------
         >>> import numpy as np
         >>> import whence as wh
         >>> X = np.linspace(0, 1, 20)[:, None]

@@ -356,8 +356,6 @@ def single_turns(thresholds: Floats) -> tuple[Floats, Floats]:
 
     Of a tie the even one is nearest, so that a context turns half-way to the next float32.
 
-    Examples
-    --------
     >>> last, first = single_turns(np.array([0.5]))
     >>> float(last[0]), bool(np.float32(last[0]) <= 0.5), bool(np.float32(first[0]) <= 0.5)
     (0.5000000298023224, True, False)

@@ -385,8 +385,6 @@ def _one_each(limit: Any, size: int) -> list[float | None]:
 def sample_costs(problem: DecisionProblem, plan: Any, outcomes: Floats, name: str = "decision") -> Floats:
     """Return one finite cost per row of `outcomes`; whatever else a problem returns is refused, naming the plan `name`.
 
-    Examples
-    --------
     >>> import whence as wh
     >>> sample_costs(wh.Newsvendor(1, 3), [10.0], np.array([[8.0], [11.0]]))
     array([2., 3.])
@@ -453,8 +451,6 @@ def check_samples(Y: Any, weights: Any, columns: int | None, problem: str) -> tu
 def tail_begins(problem: DecisionProblem, risk: Risk, plan: Any, Y: Floats, weights: Floats) -> float:
     """From which value on the worst share of what `plan` costs begins, where row i of `Y` has weight ``weights[i]``.
 
-    Examples
-    --------
     >>> from whence.problems import Newsvendor
     >>> from whence.risk import CVaR
     >>> demands = np.array([[1.0], [2.0], [3.0], [4.0]])
@@ -477,8 +473,6 @@ def losses(risk: Risk, costs: Floats, begins: Floats) -> Floats | None:
     For a tail it is the loss of Rockafellar and Uryasev, with the threshold of whoever decided: its mean is least for
     the plans of least CVaR, and thresholds that are right.
 
-    Examples
-    --------
     >>> from whence.risk import CVaR
     >>> losses(CVaR(0.5), np.array([1.0, 5.0]), np.array([2.0, 2.0])).tolist()
     [2.0, 8.0]

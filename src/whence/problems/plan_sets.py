@@ -119,8 +119,6 @@ class PlanSet(DecisionProblem):
 class AnyPlan(PlanSet):
     """All plans of a problem: what would change the plan, whatever takes over.
 
-    Examples
-    --------
     >>> import whence as wh
     >>> AnyPlan(wh.Newsvendor(1, 3)).words
     'another plan'
@@ -156,8 +154,6 @@ class AnyPlan(PlanSet):
 class ListedPlans(PlanSet):
     """Some plans, one by one.
 
-    Examples
-    --------
     >>> import numpy as np, whence as wh
     >>> few = wh.Newsvendor(1, 3).only([[10.0], [20.0]])
     >>> few.solve(np.array([[12.0], [21.0]]), np.array([0.5, 0.5]), wh.Expectation())
@@ -258,8 +254,6 @@ def set_from_plain(problem: DecisionProblem, value: Any, outcomes: Sequence[str]
     It is "any", or a mapping from "through", "using" and "avoiding" to lists of places, from "at_least" and "at_most"
     to quantities by name, from "between" to pairs of quantities by name, or from "only" to a list of plans.
 
-    Examples
-    --------
     >>> import whence as wh
     >>> set_from_plain(wh.Newsvendor(1, [2, 3], names=["rolls", "rye"]), {"at_least": {"rye": 80}}).words
     'a plan with at least 80 rye'

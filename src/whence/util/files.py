@@ -34,8 +34,6 @@ def project_file(path: Path) -> Path:
 def read_file(path: Path) -> bytes:
     """The content of a file; an InputError where `path` leads to a folder, a pipe or a device, or to nothing at all.
 
-    Examples
-    --------
     >>> read_file(Path("/"))
     Traceback (most recent call last):
     whence.errors.InputError: '/' is a folder; a file was expected.

@@ -54,8 +54,6 @@ _CODE = re.compile(r"\d+", re.ASCII)
 def written_number(values: Iterable[Any]) -> str | None:
     """Return one of some texts that are all numbers as people write them; None where they are not, or may all be codes.
 
-    Examples
-    --------
     >>> [written_number(texts) for texts in (["950", "8,420"], ["5 %"], ["101", "102"], ["5 kg"])]
     ['8,420', '5 %', None, None]
     """
@@ -146,8 +144,6 @@ def _are_numbers(values: list[Any]) -> bool:
 def exact(name: str, value: Any) -> Any:
     """Return a decimal or a fraction as the nearest float; anything else as it is.
 
-    Examples
-    --------
     >>> exact("price", Decimal("0.1")), exact("price", Fraction(1, 4)), exact("price", "0.1")
     (0.1, 0.25, '0.1')
     """
@@ -385,8 +381,6 @@ def in_kind(frame: pd.DataFrame, kind: TableKind, like: Any = None, label: str =
     polars knows no labels of rows: where `frame` has any, they are its first column, under their name or `label`.
     Columns get the types that they have in `like`, a table of polars, where they lose nothing by it.
 
-    Examples
-    --------
     >>> frame = pd.DataFrame({"distance": [0.5, 0.25]}, index=["Mon", "Tue"])
     >>> in_kind(frame, "pandas") is frame
     True

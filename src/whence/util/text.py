@@ -13,8 +13,6 @@ from whence.util.json import quoted
 def nearest(word: str, known: Iterable[str]) -> str:
     """Return a hint at the known word that was probably meant, with a space before it; empty where there is none.
 
-    Examples
-    --------
     >>> nearest("temprature", ["temperature", "rain"])
     " Did you mean 'temperature'?"
     """
@@ -29,8 +27,6 @@ def nearest(word: str, known: Iterable[str]) -> str:
 def listed(items: Sequence[str]) -> str:
     """ "a", "a and b", "a, b and c".
 
-    Examples
-    --------
     >>> listed(["rain", "weekday", "month"])
     'rain, weekday and month'
     """
@@ -50,8 +46,6 @@ _BETWEEN = re.compile(r",(?=[^,=]+=)")
 def number(text: str, decimal: str = ".") -> float | None:
     """Return one number as it is typed, or None where it is not a number.
 
-    Examples
-    --------
     >>> number("3,5", decimal=","), number("three")
     (3.5, None)
     """
@@ -64,8 +58,6 @@ def number(text: str, decimal: str = ".") -> float | None:
 def pairs(text: str, what: str) -> dict[str, str]:
     """Return the values of `name=value, name=value`.
 
-    Examples
-    --------
     >>> pairs("temp=3,5, day=Monday", "The context")
     {'temp': '3,5', 'day': 'Monday'}
     """

@@ -321,8 +321,6 @@ def as_matrix(X: ArrayLike, dtype: DTypeLike, columns: int | None = None, missin
 def as_mass(sample_weight: ArrayLike | None, rows: int) -> Floats | None:
     """Return what each of this many past observations counts for, scaled to a mean of 1; None where all count alike.
 
-    Examples
-    --------
     >>> as_mass([1, 3], 2).tolist(), as_mass([2, 2], 2)
     ([0.5, 1.5], None)
     """

@@ -327,8 +327,6 @@ Ints = NDArray[np.int64]
 class GrownTree:
     """Arrays over the nodes, node 0 the root (see :class:`whence.weights.trees.Tree`).
 
-    Examples
-    --------
     >>> ints = lambda *numbers: np.array(numbers, dtype=np.int64)
     >>> tree = GrownTree(ints(0, -1, -1), np.array([0.5, -2, -2]), ints(1, -1, -1), ints(2, -1, -1))
     >>> tree.apply(np.array([[0.5], [0.6]]))

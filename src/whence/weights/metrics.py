@@ -27,8 +27,6 @@ def check_shares(weights: Any, gap: Any) -> None:
 def inverse_shares(distance: Floats, mass: Floats | None = None) -> Floats:
     """What each of some neighbours counts for at these distances, in all 1; those at distance 0 share it among them.
 
-    Examples
-    --------
     >>> inverse_shares(np.array([1.0, 3.0])).tolist(), inverse_shares(np.array([0.0, 3.0, 0.0])).tolist()
     ([0.75, 0.25], [0.5, 0.0, 0.5])
     """
@@ -44,8 +42,6 @@ def inverse_shares(distance: Floats, mass: Floats | None = None) -> Floats:
 def short_way(gaps: Floats, circles: Mapping[int, float]) -> Floats:
     """Return absolute differences, a column a coordinate, of which those that go round are taken the short way.
 
-    Examples
-    --------
     >>> short_way(np.array([[-0.9, 0.9]]), {0: 1.0}).round(3).tolist()
     [[0.1, 0.9]]
     """
@@ -58,8 +54,6 @@ def short_way(gaps: Floats, circles: Mapping[int, float]) -> Floats:
 def unrolled(points: Floats, at: Floats, circles: Mapping[int, float]) -> Floats:
     """The points with coordinates that go round moved by whole periods, so that they are as near to `at` as can be.
 
-    Examples
-    --------
     >>> unrolled(np.array([[0.9, 0.9]]), np.zeros(2), {0: 1.0}).round(3).tolist()
     [[-0.1, 0.9]]
     """
@@ -102,8 +96,6 @@ class Scores:
 class Metric:
     """Distances between rows that an estimator sees, in units of its own.
 
-    Examples
-    --------
     >>> Metric(None, 1.0).far(np.array([[0.0, 0.0], [3.0, 4.0]]), np.zeros(2)).tolist()
     [0.0, 7.0]
     >>> Metric(np.eye(2), 1.0).far(np.array([[0.0, 0.0], [3.0, 4.0]]), np.zeros(2)).tolist()

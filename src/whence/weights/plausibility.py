@@ -34,8 +34,6 @@ HALVINGS = 24
 class Nearby:
     """Contexts whose k-th nearest past context is at most `radius` away, in the L1 norm of the coordinates.
 
-    Examples
-    --------
     >>> near = Nearby(np.array([[0.0], [0.4], [1.0]]), k=1, radius=0.1)
     >>> near.accepts(np.array([0.5])), near.accepts(np.array([0.6]))
     (True, False)
@@ -77,8 +75,6 @@ class UsuallyNear:
 
     `points` are past contexts in coordinates, one per row, more than k of them.
 
-    Examples
-    --------
     >>> usual = UsuallyNear(np.array([[0.0], [0.1], [0.3], [1.0]]), k=1)
     >>> usual.own.round(12).tolist()
     [0.7, 0.2, 0.1, 0.1]
@@ -173,8 +169,6 @@ SAME_SCORE = 1e-9
 class Usual:
     """The past contexts, one per row of `points` in coordinates, in the order of how usual they are.
 
-    Examples
-    --------
     >>> points = np.random.default_rng(0).normal(size=(200, 2))
     >>> usual = Usual(points)
     >>> usual.share(np.zeros(2)) > 0.7, usual.share(np.full(2, 9.0)) < 0.02

@@ -33,8 +33,6 @@ class Refits:
     `X` and `Y` are what the weights were fitted on, as the estimator sees it; `X` may be a function that gives it when
     it is needed.
 
-    Examples
-    --------
     >>> from whence.weights import KNNWeights
     >>> X = np.array([[0.0], [0.4], [1.0]])
     >>> refits = Refits(KNNWeights(k=1).fit(X, X), X, X, "bootstrap")
@@ -185,8 +183,6 @@ def refits_of(weights: Weights, X: Floats | Callable[[], Floats], Y: Floats, kin
 class Descent:
     """Forests, of as many samples each, laid out for contexts that come one at a time.
 
-    Examples
-    --------
     >>> from whence.weights import ForestWeights
     >>> X = np.arange(12.0)[:, None]
     >>> forest = ForestWeights(n_trees=5, random_state=0).fit(X, X)

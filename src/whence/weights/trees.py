@@ -171,8 +171,6 @@ _LAST: WeakKeyDictionary[LeafMembers, tuple[bytes, NDArray[np.int64]]] = WeakKey
 def shares_of(samples: NDArray[np.integer], size: NDArray[np.int64], mass: Floats | None) -> Floats:
     """Return what each sample of several leaves has of its leaf, given one leaf after the other with their sizes.
 
-    Examples
-    --------
     >>> shares_of(np.array([0, 1, 2]), np.array([1, 2]), np.array([5.0, 1.0, 3.0])).tolist()
     [1.0, 0.25, 0.75]
     """
