@@ -150,19 +150,8 @@ def _made(engine: str | type[Engine]) -> Engine:
 def part_of(weights: Weights, part: str, claim: Claim | None = None) -> Any:
     """Return what deals with these weights and a claim, or with the nearest kinds they derive from.
 
-    Parameters
-    ----------
-    weights : Weights
-        The predictor.
-    part : {"search", "milp", "region"}
-        What is wanted of it.
-    claim : Claim, optional
-        What must hold; whichever claim is known for the weights where left out.
-
-    Raises
-    ------
-    InputTypeError
-        Where the table has no such row.
+    `part` is the column of the table; without a claim, it is whichever is known for the weights. An InputTypeError says
+    where the table has no such row.
     """
     for row in _rows_of(weights, claim):
         if part in row:

@@ -198,13 +198,7 @@ class Question:
         return replace(self, space=replace(space, few=own.few, plausibility=own.plausibility))
 
     def rival(self, weights: Floats) -> Floats | None:
-        """Return what refutes the claim at a context with these weights, for as long as the limits allow.
-
-        Raises
-        ------
-        OutOfTime
-            Where there is no time to begin, or where the solve could be interrupted when the time was up.
-        """
+        """Return what refutes the claim at a context with these weights; OutOfTime where the limits do not allow it."""
         limits, began = self.limits, time.perf_counter()
         with until(began + limits.remaining):
             check_time()

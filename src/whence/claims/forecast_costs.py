@@ -324,17 +324,8 @@ class Broken:
 
 
 class Shortfall:
-    """Mean cost of one product by how far the order lies above the forecast.
+    """Mean cost of one product by how far the order lies above the forecast; `residuals` are what those past missed.
 
-    Parameters
-    ----------
-    residuals : ndarray of shape (n,)
-        What forecasts missed in the past.
-    holding, backorder : float
-        Cost of a unit left over, and short.
-
-    Examples
-    --------
     >>> cost = Shortfall(np.array([-1.0, 1.0]), holding=1.0, backorder=3.0)
     >>> cost(np.array([0.0, 1.0, 2.0])), cost.best
     (array([2., 1., 2.]), 1.0)

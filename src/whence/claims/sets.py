@@ -109,17 +109,7 @@ APART = 400
 
 
 def excess(claim: PlanBeats, costs: Floats, rival: Floats, trees: Floats) -> float:
-    """By how much a plan costs more than a rival, standard errors included.
-
-    Parameters
-    ----------
-    claim : PlanBeats
-        Whose risk and standard errors count.
-    costs, rival : ndarray of shape (n,)
-        What both cost under each past observation.
-    trees : ndarray of shape (T, n)
-        Weights by each tree, or neighbour, alone.
-    """
+    """By how much a plan costs more than a rival, standard errors included: over weights by each tree, a row each."""
     apart = claim.risk.by_tree(costs, trees) - claim.risk.by_tree(rival, trees)
     spread = float(apart.std(ddof=1)) / np.sqrt(apart.size) if apart.size > 1 else 0.0
     return float(apart.mean()) + claim.kappa * spread

@@ -92,13 +92,6 @@ _MARGIN = re.compile(r"\s*([0-9.]+(?:e[+-]?[0-9]+)?)\s*(%|cost)?\s*", re.ASCII |
 def read_margin(value: Any) -> float | tuple[float, str]:
     """Return what `Policy.explain` takes as `margin`, from how people write it.
 
-    Parameters
-    ----------
-    value : float or str
-        A share of the decision's cost, or an amount with the word "cost" after it.
-
-    Examples
-    --------
     >>> read_margin(0.05), read_margin("5 %"), read_margin("10cost")
     (0.05, 0.05, (10.0, 'cost'))
     """

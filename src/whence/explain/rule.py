@@ -19,6 +19,7 @@ from whence.report.numbers import plain, share, with_unit
 from whence.report.question_words import rule_claim
 from whence.search.regions import Region as Box
 from whence.search.regions import within_box
+from whence.util.text import listed
 
 if TYPE_CHECKING:
     from whence.explain.explanation import Explanation
@@ -160,7 +161,7 @@ def _conditions(explanation: Explanation, box: Box) -> list[RegionCondition]:
             else:
                 held = box.categories[at]
             levels = [level for level, inside in zip(known, held.tolist(), strict=True) if inside]
-            text = f"{name} is {_or(list(map(str, levels)))}"
+            text = f"{name} is {listed(list(map(str, levels)), 'or')}"
             found.append(_among(levels, known, text, **both))
             continue
         j = at[0]
@@ -231,10 +232,6 @@ def _switch(value: Any) -> str:
     return "on" if value in (True, 1, 1.0) else "off"
 
 
-def _or(words: list[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
-
-
 def _same_costs(explanation: Explanation) -> bool:
     """Return whether both plans cost the same under every past observation, such as where they are one plan."""
     one, other = explanation.costs_decision, explanation.costs_alternative
@@ -298,10 +295,8 @@ def _words(part: str, levels: list[Any]) -> str:
     if part == "holiday":
         return "is a holiday" if levels == [True] else "is no holiday"
     texts = [str(level) for level in levels]
-    if len(texts) > FEW_PARTS and part != "weekday":
-        said = f"{texts[0]} to {texts[-1]}"
-    else:
-        said = texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} or {texts[-1]}"
+    several = len(texts) > FEW_PARTS and part != "weekday"
+    said = f"{texts[0]} to {texts[-1]}" if several else listed(texts, "or")
     if part == "weekday":
         return f"is a {said}"
     return f"is in {said}" if part in ("month", "quarter", "year") else f"has {part} {said}"

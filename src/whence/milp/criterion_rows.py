@@ -362,14 +362,8 @@ COPIED_NUMBERS = 400_000
 def linear_cost(model: Model, weighting: Weighting, polytope: Any, costs: Floats, tail: float | None) -> Linear | None:
     """The cost of a plan of the polytope that the model chooses; None where plans have no bounds, or are too large.
 
-    Parameters
-    ----------
-    polytope : Polytope
-        What plans must satisfy. Whole numbers other than 0 and 1 are not asked to be whole: that is for the judge.
-    costs : ndarray of shape (n, variables)
-        Cost vectors of the past observations.
-    tail : float, optional
-        The worst share of which the mean is taken.
+    Of the past observations `costs` holds the cost vectors, a row each. Whole numbers other than 0 and 1 are not asked
+    to be whole: that is for the judge.
     """
     bounds = _bounds(polytope)
     if bounds is None:

@@ -24,13 +24,13 @@ def nearest(word: str, known: Iterable[str]) -> str:
     return f" Did you mean {close[0]!r}?" if close else ""
 
 
-def listed(items: Sequence[str]) -> str:
+def listed(items: Sequence[str], how: str = "and") -> str:
     """ "a", "a and b", "a, b and c".
 
-    >>> listed(["rain", "weekday", "month"])
-    'rain, weekday and month'
+    >>> listed(["rain", "weekday", "month"]), listed(["on", "off"], "or")
+    ('rain, weekday and month', 'on or off')
     """
-    return " and ".join(filter(None, [", ".join(items[:-1]), *items[-1:]]))
+    return f" {how} ".join(filter(None, [", ".join(items[:-1]), *items[-1:]]))
 
 
 def joined(text: str, following: str) -> str:
