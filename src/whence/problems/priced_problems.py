@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
-from whence.problems.pricing import Conditions, Limit, Moved, Parameter, Priced, Terms, reach_of
+from whence.problems.pricing import Conditions, Limit, Moved, Parameter, Priced, Terms, usual_price
 from whence.risk import CVaR, Expectation, Risk, known_tail, tail_flow
 from whence.util.aliases import Floats
 
@@ -28,12 +29,6 @@ ROUNDS = 6
 STEPS = (0.5, 0.2, 0.05)
 
 
-def _usual(values: Floats) -> float:
-    """Return what a price is usually like, for one that is 0."""
-    known = np.abs(values)[np.abs(values) > 0.0]
-    return float(known.mean()) if known.size else 1.0
-
-
 class PricedNewsvendor(Priced):
     """Holding and backorder costs: a price of each product, or one factor for all; and the budget."""
 
@@ -42,7 +37,7 @@ class PricedNewsvendor(Priced):
     def __init__(self, problem: Newsvendor, Y: Floats, weights: Floats, names: Sequence[str], common: bool) -> None:
         holding, backorder, self.budget = problem.rates(Y.shape[1])
         products = problem.parts(names) or [f"product {j + 1}" for j in range(Y.shape[1])]
-        usual = _usual(np.concatenate((holding, backorder)))
+        usual = usual_price(np.concatenate((holding, backorder)))
         found: list[Parameter] = []
         maps = []
         for group, rates, words in (("holding", holding, "left over"), ("backorder", backorder, "short")):
@@ -52,10 +47,8 @@ class PricedNewsvendor(Priced):
                 maps.append(column[:, None])
             else:
                 for name, rate in zip(products, rates.tolist(), strict=True):
-                    scale = rate or usual
-                    low, high = reach_of(rate, scale)
                     about = f"a unit of {name} {words}"
-                    found.append(Parameter(f"{group} of {name}", group, rate, scale, low, high, about))
+                    found.append(Parameter.of(f"{group} of {name}", group, rate, usual, about))
                 maps.append(np.eye(len(products)))
         width = maps[0].shape[1]
         none = np.zeros((len(products), width))
@@ -150,12 +143,10 @@ def _in_common(
     """Return one price, or one factor, for all products, and what each product's price is of it."""
     value = float(rates[0])
     if (rates == value).all():
-        low, high = reach_of(value, value or usual)
         about = f"a unit of {products[0]} {words}" if len(products) == 1 else f"a unit {words}"
-        return Parameter(group, group, value, value or usual, low, high, about), np.ones(rates.size)
-    low, high = reach_of(1.0, 1.0)
+        return Parameter.of(group, group, value, usual, about), np.ones(rates.size)
     members = tuple((f"{group} of {name}", rate) for name, rate in zip(products, rates.tolist(), strict=True))
-    return Parameter(group, group, 1.0, 1.0, low, high, f"every unit {words}", members=members), np.array(rates)
+    return Parameter.of(group, group, 1.0, 1.0, f"every unit {words}", members=members), np.array(rates)
 
 
 class PricedRoutes(Priced):
@@ -173,15 +164,13 @@ class PricedRoutes(Priced):
         self.street = np.array([number[name] for name in streets])
         size = np.bincount(self.street, minlength=len(number)).astype(np.float64)
         values = np.asarray(np.bincount(self.street, mean, minlength=len(number)), dtype=np.float64)
-        usual = _usual(values)
+        usual = usual_price(values)
         #: Of the price of a street, what every edge of it carries.
         whole = values[self.street]
         self.part = np.where(np.abs(whole) > 0.0, mean / np.where(whole == 0.0, 1.0, whole), 1.0 / size[self.street])
-        found = []
-        for name, value in zip(number, values.tolist(), strict=True):
-            scale = abs(value) or usual
-            low, high = reach_of(value, scale)
-            found.append(Parameter(name, name, value, scale, low, high, name))
+        found = [
+            Parameter.of(name, name, value, usual, name) for name, value in zip(number, values.tolist(), strict=True)
+        ]
         super().__init__(problem, Y, weights, found, names)
 
     def at(self, values: Floats, moved: Moved | None = None) -> tuple[DecisionProblem, Floats]:
@@ -231,13 +220,11 @@ class PricedLines(Priced):
         rows = problem.cost_rows(Y)
         values = weights @ rows / weights.sum()
         variables = problem.parts(names) or [f"variable {j}" for j in range(values.size)]
-        usual = _usual(values)
+        usual = usual_price(values)
         found = []
         for name, value in zip(variables, values.tolist(), strict=True):
-            scale = abs(value) or usual
-            low, high = reach_of(value, scale)
-            low = low if value else -high
-            found.append(Parameter(f"cost of {name}", "cost", value, scale, low, high, f"a unit of {name}"))
+            own = Parameter.of(f"cost of {name}", "cost", value, usual, f"a unit of {name}")
+            found.append(own if value else replace(own, low=-own.high))
         super().__init__(problem, Y, weights, found, variables)
         space = problem._constraints(values.size)
         assert space is not None
@@ -289,7 +276,7 @@ class PricedLines(Priced):
         found = []
         whole = bool(self.space.integrality.any())
         for kind, rows, right in (("ub", self.space.A_ub, self.space.b_ub), ("eq", self.space.A_eq, self.space.b_eq)):
-            usual = _usual(right[np.isfinite(right)])
+            usual = usual_price(right[np.isfinite(right)])
             for k, (made, limit) in enumerate(zip((rows @ z).tolist(), right.tolist(), strict=True)):
                 broken = made > limit if kind == "ub" else True
                 if not np.isfinite(limit) or abs(made - limit) <= SAME * max(1.0, abs(limit)) or (whole and not broken):
@@ -362,12 +349,11 @@ class PricedShipment(Priced):
 
     def __init__(self, problem: Shipment, Y: Floats, weights: Floats, names: Sequence[str]) -> None:
         values = [float(getattr(problem, name)) for name in ("production_cost", "spot_cost", "shipping_cost")]
-        usual = _usual(np.array(values))
+        usual = usual_price(np.array(values))
         words = ("a unit produced beforehand", "a unit produced at the last minute", "shipping a unit")
         found = []
         for name, value, about in zip(("production_cost", "spot_cost", "shipping_cost"), values, words, strict=True):
-            low, high = reach_of(value, value or usual)
-            found.append(Parameter(name, name, value, value or usual, low, high, about))
+            found.append(Parameter.of(name, name, value, usual, about))
         super().__init__(problem, Y, weights, found, names)
         self._least: tuple[bytes, Floats] | None = None
 

@@ -42,6 +42,16 @@ class Parameter:
     #: Whether it carries the unit of the costs.
     money: bool = True
 
+    @classmethod
+    def of(cls, name: str, group: str, value: float, usual: float, words: str, **more: Any) -> Parameter:
+        """Return a price that is looked for between a hundredth and a hundred times today's, on its side of zero.
+
+        A change is measured by today's value, or where that is 0 by what a price is usually like.
+        """
+        scale = abs(value) or usual
+        low, high = sorted((value / REACH, value * REACH)) if value else (0.0, scale * REACH)
+        return cls(name, group, value, scale, low, high, words, **more)
+
 
 @dataclass(frozen=True)
 class Limit:
@@ -203,15 +213,6 @@ class Priced:
                     yield one.name, one.value, float(value)
 
 
-def reach_of(value: float, scale: float) -> tuple[float, float]:
-    """Return where a price is looked for: between a hundredth and a hundred times today's, on its side of zero."""
-    if value > 0.0:
-        return value / REACH, value * REACH
-    if value < 0.0:
-        return value * REACH, value / REACH
-    return 0.0, scale * REACH
-
-
 def declared(problem: DecisionProblem) -> list[Parameter]:
     """Return what a problem declares in ``parameters()``; an InputError where that is nothing, or no numbers."""
     kind = type(problem).__name__
@@ -221,15 +222,16 @@ def declared(problem: DecisionProblem) -> list[Parameter]:
             f"{kind} must declare 'parameters()', a dict from the names of its cost parameters to their values, to be "
             f"asked for prices. Got {given!r} instead."
         )
-    found = []
     values = {str(name): finite(value) for name, value in given.items()}
     for name, value in values.items():
         if value is None:
             raise InputError(f"'parameters()' of {kind} must hold finite numbers. Got {given[name]!r} for {name!r}.")
-    usual = float(np.mean([abs(value) for value in values.values() if value])) if any(values.values()) else 1.0
-    for name, value in values.items():
-        assert value is not None
-        scale = abs(value) or usual
-        low, high = reach_of(value, scale)
-        found.append(Parameter(name, name, value, scale, low, high, name, "were", money=False))
-    return found
+    known = {name: value for name, value in values.items() if value is not None}
+    usual = usual_price(np.array(list(known.values())))
+    return [Parameter.of(name, name, value, usual, name, verb="were", money=False) for name, value in known.items()]
+
+
+def usual_price(values: Floats) -> float:
+    """Return what a price is usually like, for one that is 0."""
+    known = np.abs(values)[np.abs(values) > 0.0]
+    return float(known.mean()) if known.size else 1.0
