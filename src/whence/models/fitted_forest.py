@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from whence.errors import InputError, InternalError
-from whence.models import FittedTrees, read
+from whence.models import FittedTrees
 from whence.models.tree_arrays import ArrayTree, Layout, RawTree, check_order, check_width
 from whence.util.aliases import Floats
 from whence.weights.base import Capabilities, SeenColumn, as_mass, as_matrix
@@ -82,13 +82,6 @@ class ReadForestWeights(ForestWeights):
 
     def _takes_missing(self) -> bool:
         return self.read.takes_missing
-
-    @classmethod
-    def view_of(cls, forest: ForestWeights) -> ReadForestWeights:
-        """Return a forest of scikit-learn's own trees as one that was read."""
-        found = read(forest.forest_)
-        assert found is not None
-        return cls.view(forest.forest_, found, forest)
 
     @classmethod
     def view(

@@ -19,11 +19,11 @@ from whence.errors import InputError, InputTypeError, InternalError, parameter_e
 from whence.models.tree_arrays import FittedTrees, Forecast, raw_tree
 from whence.risk import Expectation, Risk
 from whence.util.aliases import Floats
-from whence.weights.base import Capabilities, Weights, as_mass, as_matrix
-from whence.weights.trees import TreeWeights, without
+from whence.weights.base import Capabilities, as_mass, as_matrix
+from whence.weights.trees import TreeWeights
 
 if TYPE_CHECKING:
-    from whence.models.fitted_forest import ReadForestWeights
+    pass
 
 #: Where there is no limit on the depth.
 DEEPEST = 2**30
@@ -173,10 +173,7 @@ class DecisionForest(TreeWeights):
         BOOL.check_all("DecisionForest", self, "missing", kind=InputTypeError)
         return bool(self.missing)
 
-    def lacking(self, columns: frozenset[int]) -> Weights:
-        return without(self, columns, self._as_read)
-
-    def _as_read(self) -> ReadForestWeights:
+    def _as_read(self) -> TreeWeights:
         from whence.models.fitted_forest import ReadForestWeights
 
         counted = self.members_.leaf_of() >= 0 if self.honest else None

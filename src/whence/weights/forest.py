@@ -25,10 +25,10 @@ from whence.errors import InputError, InputTypeError
 from whence.models.tree_arrays import check_fitted, check_order, check_width, names_known_to
 from whence.util.aliases import Floats
 from whence.weights.base import Capabilities, Weights, as_mass, as_matrix
-from whence.weights.trees import OF_TREES, TreeWeights, without
+from whence.weights.trees import OF_TREES, TreeWeights
 
 if TYPE_CHECKING:
-    from whence.models.fitted_forest import ReadForestWeights
+    pass
 
 #: What may be frozen as it is: estimators of scikit-learn's own trees, all of which see all columns. Random forests,
 #: extra-trees and the quantile forests of another package derive from the first two.
@@ -113,18 +113,13 @@ class ForestWeights(TreeWeights):
             return bool(get_tags(self.frozen).input_tags.allow_nan)
         return bool(FLAG.check("missing", self.missing, "ForestWeights"))
 
-    def lacking(self, columns: frozenset[int]) -> Weights:
-        return without(self, columns, self._as_read, self._by_own_numbers)
-
-    def _as_read(self) -> ReadForestWeights:
+    def _as_read(self) -> TreeWeights:
+        from whence.models import read
         from whence.models.fitted_forest import ReadForestWeights
 
-        return ReadForestWeights.view_of(self)
-
-    @property
-    def _by_own_numbers(self) -> bool:
-        """Whether the faces of the trees are told by the user's own numbers, so that a context may lie on one."""
-        return self.frozen is not None
+        found = read(self.forest_)
+        assert found is not None
+        return ReadForestWeights.view(self.forest_, found, self)
 
     def check_columns(self, names: Sequence[str]) -> None:
         check_order(names_known_to(self.frozen), names, "forest has")

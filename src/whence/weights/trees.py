@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 from weakref import WeakKeyDictionary
 
@@ -15,7 +15,7 @@ from whence.util.aliases import Floats
 from whence.weights.base import Box, Capabilities, InputMap, Weights, as_mass, as_matrix
 
 if TYPE_CHECKING:
-    from whence.models.fitted_forest import ReadForestWeights
+    pass
 
 #: Samples of leaves that are held at once, at most, for the weights of several contexts.
 TOGETHER = 1 << 14
@@ -278,6 +278,30 @@ class TreeWeights(Weights):
         """Return weights in a context by each tree alone: those in the same leaf speak alike."""
         return self.members_.by_tree(self.members_.leaves_of(np.asarray(row, dtype=np.float32)))
 
+    def lacking(self, columns: frozenset[int]) -> TreeWeights:
+        """Return weights by trees in which splits on missing columns are decided.
+
+        Trees are read once, in any case where a context may lie on a face of theirs, told by the user's own numbers, or
+        where something is missing in the history: a split that sets missing values apart from all numbers has an
+        infinite threshold, and is to be left out.
+        """
+        known: dict[str, Any] = self.__dict__.setdefault("_lacking", {})
+        if known.get("of") is not self.members_:
+            able = self.capabilities
+            gaps = able.knows_missing and bool(np.isnan(self.inputs_).any())
+            known.clear()
+            known |= {"of": self.members_, "read": gaps or able.sees_units}
+        if not columns and not known["read"]:
+            return self
+        if "view" not in known:
+            known["view"] = self._as_read()
+        view: TreeWeights | None = known["view"]
+        return self if view is None else view.lacking(columns)
+
+    def _as_read(self) -> TreeWeights | None:
+        """Return the same weights by trees that can be laid out anew; None where there is nothing to read them from."""
+        return None
+
     def thresholds(self, column: int) -> Floats:
         return np.concatenate([tree.threshold[tree.feature == column] for tree in self.trees])
 
@@ -325,24 +349,3 @@ def _splits_on_the_way(tree: Tree, seen: NDArray[Any]) -> list[int]:
         found.append(node)
         node = int(left[node] if seen[feature[node]] <= threshold[node] else right[node])
     return found
-
-
-def without(
-    forest: TreeWeights, columns: frozenset[int], make: Callable[[], ReadForestWeights], always: bool = False
-) -> TreeWeights:
-    """Return a forest in which splits on missing columns are decided; itself where nothing is missing.
-
-    `make` reads it once. With `always`, or where something is missing in its history, it is read in any case: a split
-    that sets missing values apart from all numbers has an infinite threshold, and is to be left out.
-    """
-    known: dict[str, Any] = forest.__dict__.setdefault("_lacking", {})
-    if known.get("of") is not forest.members_:
-        known.clear()
-        gaps = forest.capabilities.knows_missing and bool(np.isnan(forest.inputs_).any())
-        known["of"], known["read"] = forest.members_, gaps or always
-    if not columns and not known["read"]:
-        return forest
-    if "view" not in known:
-        known["view"] = make()
-    view: ReadForestWeights = known["view"]
-    return view.lacking(columns)
