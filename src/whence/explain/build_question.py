@@ -22,7 +22,7 @@ from whence.features import Schema
 from whence.features.space import Few, Space
 from whence.problems.base import DecisionProblem, Routes, Stock, sample_costs
 from whence.problems.plan_sets import AnyPlan, PlanSet, set_from_plain
-from whence.question import Answer, Known, Limits, Question, nearest_at_fees
+from whence.question import Answer, Question, nearest_at_fees
 from whence.risk import CVaR, Expectation, Risk
 from whence.settings import SearchSettings
 from whence.util.aliases import Floats
@@ -51,10 +51,8 @@ class Subject(Protocol):
         ...
 
 
-def question_of(
-    policy: Policy, request: Request, initial: pd.Series, limits: Limits, costs: Mapping[str, Floats]
-) -> Question:
-    """Return what an engine is asked, in coordinates and in what the policy's risk counts each observation for."""
+def claim_of(policy: Policy, request: Request, costs: Mapping[str, Floats]) -> PlanBeats:
+    """Return what must hold of two plans, in what the policy's risk counts each observation for."""
     risk, problem = policy.risk_, policy.problem
     alternative, decision = values_of(risk, costs["instead"], costs["decision"])
     within, allowance = request.within_parts
@@ -89,20 +87,9 @@ def question_of(
         "within": within,
         "allowance": allowance,
     }
-    claim = (
-        PlanIsBest(**about, better=better, best=best, linear=linear)
-        if request.kind == "absolute"
-        else PlanBeats(**about)
-    )
-    return Question(
-        space=space_of(policy, request, initial),
-        weights=policy.predictor_for(initial),
-        inputs=policy.input_map_,
-        claim=claim,
-        limits=limits,
-        settings=settings_of(request),
-        known=Known(contexts=known_points(policy, request.known)),
-    )
+    if request.kind == "absolute":
+        return PlanIsBest(**about, better=better, best=best, linear=linear)
+    return PlanBeats(**about)
 
 
 def known_points(policy: Policy, known: Any) -> tuple[Floats, ...]:

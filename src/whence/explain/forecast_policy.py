@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from whence.claims.forecast_costs import (
     BandPricing,
@@ -19,10 +18,8 @@ from whence.claims.forecast_costs import (
 )
 from whence.errors import InputError
 from whence.explain.ask import EITHER
-from whence.explain.build_question import settings_of, space_of
 from whence.problems import Newsvendor
 from whence.problems.base import DecisionProblem, Stock, sample_costs
-from whence.question import Limits, Question
 from whence.report.document import ForecastEntry
 from whence.risk import Risk
 from whence.util.aliases import Floats
@@ -72,8 +69,8 @@ def check_asked(policy: Policy, request: Request, sets: bool) -> None:
             )
 
 
-def forecast_question(policy: Policy, request: Request, initial: pd.Series, limits: Limits, plan: Any) -> Question:
-    """Return what an engine is asked, in forecasts and figures of plans."""
+def forecast_claim(policy: Policy, request: Request, plan: Any) -> OrderBeats:
+    """Return what must hold of two plans, in forecasts and figures of plans."""
     problem, risk, weights = policy.problem, policy.risk_, policy.weights_
     assert isinstance(weights, ForecastWeights)
     pricing = _pricing(policy, request, plan)
@@ -109,16 +106,8 @@ def forecast_question(policy: Policy, request: Request, initial: pd.Series, limi
         "best_known": _best_known(pricing, problem, request),
     }
     claim = OrderIsBest(**about, better=better, best=best) if request.kind == "absolute" else OrderBeats(**about)
-    question = Question(
-        space=space_of(policy, request, initial),
-        weights=policy.predictor_for(initial),
-        inputs=policy.input_map_,
-        claim=claim,
-        limits=limits,
-        settings=settings_of(request),
-    )
     _check_bands(claim)
-    return question
+    return claim
 
 
 def _best_known(pricing: Pricing, problem: DecisionProblem, request: Request) -> bool:

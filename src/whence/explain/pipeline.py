@@ -18,23 +18,26 @@ from whence.explain.build_question import (
     asked_set,
     best_plan,
     check_feasible,
+    claim_of,
     few_of,
     in_order,
+    known_points,
     nearest_filled,
     question_about,
-    question_of,
     row_found,
     said_of,
+    settings_of,
+    space_of,
     taking_over,
     values_of,
     with_margin,
 )  # fmt: skip
 from whence.explain.explanation import ChangedFeature, Costs, Explanation
-from whence.explain.forecast_policy import after_of, before_of, check_asked, forecast_question
+from whence.explain.forecast_policy import after_of, before_of, check_asked, forecast_claim
 from whence.explain.recheck import Source, confirmed
 from whence.explain.robust import Refitted, asked_itself, calibrated, explained_reliably, explained_truly
 from whence.problems.base import cost_unit_of, sample_costs
-from whence.question import Answer, Limits, Question
+from whence.question import Answer, Known, Limits, Question
 from whence.util.aliases import Floats
 from whence.weights.plausibility import Nearby
 
@@ -262,10 +265,18 @@ def _question(
     barred: Sequence[Collection[str]],
 ) -> Question:
     """Return what the engine is asked: where contexts may lie, and what must hold there."""
-    if policy.abilities.forecasts:
-        question = forecast_question(policy, request, initial, limits, compared.plan)
-    else:
-        question = question_of(policy, request, initial, limits, compared.costs)
+    forecasts = policy.abilities.forecasts
+    claim = forecast_claim(policy, request, compared.plan) if forecasts else claim_of(policy, request, compared.costs)
+    question = Question(
+        space=space_of(policy, request, initial),
+        weights=policy.predictor_for(initial),
+        inputs=policy.input_map_,
+        claim=claim,
+        limits=limits,
+        settings=settings_of(request),
+        # Contexts are judged by weights of the past, which a forecast does not have.
+        known=Known(contexts=() if forecasts else known_points(policy, request.known)),
+    )
     if compared.plans is not None:
         question = question_about(question, policy, request, compared.plans)
     few = few_of(policy.schema_, request, question.space, barred)
