@@ -8,7 +8,7 @@ from functools import partial
 from sklearn.exceptions import NotFittedError as _SklearnNotFittedError
 
 #: The argument with which a sentence begins.
-_NAMED = re.compile(r"'(\w+)' (?:must|needs)\b")
+_NAMED = re.compile(r"(?:The )?'(\w+)' (?:(?:parameter|argument) (?:of [\w.]+ )?)?(?:must|needs)\b")
 
 
 class WhenceError(Exception):

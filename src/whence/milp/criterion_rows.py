@@ -220,7 +220,7 @@ def set_criterion(model: Model, weighting: Weighting, question: Question, how: s
     pairs = None if rows is None else _levels(rows, tail, ceilings)
     flows = PricedFlows(model, weighting, tail, ceilings)
     if pairs is None:
-        return ChosenTail(question, _chosen_cost(model, weighting, question), flows)
+        return Chosen(weighting, question, _chosen_cost(model, weighting, question), flows)
     return SomeLevel(model, weighting, question, pairs, flows)
 
 
@@ -259,24 +259,18 @@ class SomePlan(Criterion):
 
 
 class Chosen(Criterion):
-    """Expected cost of the best plan of a set, as an expression that is at most that and can be as little."""
+    """Risk of the best plan of a set, as an expression that is at most that; without flows its expected cost."""
 
-    def __init__(self, weighting: Weighting, question: Question, cost: Linear) -> None:
-        self.weighting, self.tau, self.cost = weighting, question.claim.tau, cost
+    flows: PricedFlows | None
 
-    def against(self, rival: Floats) -> list[Row]:
-        return [scaled(self.cost - self.weighting.mean(rival), self.tau)]
-
-
-class ChosenTail(Criterion):
-    """CVaR of the best plan of a set, as an expression that is at most that."""
-
-    flows: PricedFlows
-
-    def __init__(self, question: Question, cost: Linear, flows: PricedFlows) -> None:
-        self.tau, self.cost, self.flows = question.claim.tau, cost, flows
+    def __init__(
+        self, weighting: Weighting, question: Question, cost: Linear, flows: PricedFlows | None = None
+    ) -> None:
+        self.weighting, self.tau, self.cost, self.flows = weighting, question.claim.tau, cost, flows
 
     def against(self, rival: Floats) -> list[Row]:
+        if self.flows is None:
+            return [scaled(self.cost - self.weighting.mean(rival), self.tau)]
         limit, row = self.flows.limit(rival)
         return [row, scaled(self.cost - limit, self.tau)]
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from whence.checks import one_of
 from whence.engines import part_of
 from whence.errors import InputError
 from whence.milp.axes import Axis, Splits
@@ -128,11 +129,9 @@ def w_max(weights: Weights, how: str = "sample") -> Floats:
     >>> w_max(KNNWeights(k=2).fit(np.arange(6.0)[:, None]))
     array([0.5, 0.5, 0.5, 0.5, 0.5, 0.5])
     """
-    if how not in WAYS:
-        names = ", ".join(map(repr, WAYS[:-1]))
-        raise InputError(
-            f"The 'w_max' parameter must be {names} or {WAYS[-1]!r}. Got {how!r} instead.", parameter="w_max"
-        )
+    ways = one_of(*WAYS)
+    if not ways.fits(how):
+        raise InputError(f"The 'w_max' parameter must be {ways.wanted}. Got {how!r} instead.")
     if how == "unit":
         return np.ones(weights.n_samples_)
     ceilings: Floats = part_of(weights, "milp").ceilings(weights, how)

@@ -12,13 +12,13 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from whence._core import best_recourse, cutting_planes
+from whence.checks import at_least
 from whence.errors import InputError, argument_error, parameter_error
 from whence.problems.base import DecisionProblem, check_outcomes, check_samples, cost_unit_of, plan_numbers
 from whence.problems.plan_text import QuantityLimits
 from whence.problems.quantity_sets import Quantities
 from whence.risk import Risk, known_tail
 from whence.util.aliases import Floats
-from whence.util.json import finite
 from whence.util.linear_program import LinearProgram, minimise, with_tail
 
 if TYPE_CHECKING:
@@ -176,11 +176,7 @@ class Shipment(BaseEstimator, DecisionProblem, Quantities):  # type: ignore[misc
         return self._shipping(), self._cost("production_cost"), self._cost("spot_cost")
 
     def _cost(self, name: str) -> float:
-        value = getattr(self, name)
-        cost = finite(value)
-        if cost is None or cost < 0.0:
-            raise parameter_error("Shipment", name, "be a float of at least 0", repr(value))
-        return cost
+        return float(at_least(0, "a float of at least 0").check(name, getattr(self, name), "Shipment"))
 
     def _shipping(self) -> Floats:
         """Return the cost of shipping a unit, warehouses by locations."""

@@ -15,7 +15,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from whence.checks import one_of, whole
+from whence.checks import Rule, one_of, whole
 from whence.errors import InputError, InputTypeError, NotFittedError, parameter_error
 from whence.util.aliases import Floats
 from whence.weights.base import Box, Capabilities, InputMap, SeenColumn, Weights, as_matrix
@@ -216,9 +216,8 @@ class ForecastWeights(Weights):
         return self
 
     def _check_parameters(self) -> None:
-        if not one_of(*KINDS, None).fits(self.residuals):
-            known = ", ".join(map(repr, KINDS))
-            raise parameter_error("ForecastWeights", "residuals", f"be one of {known} or None", repr(self.residuals))
+        known = f"one of {', '.join(map(repr, KINDS))} or None"
+        Rule(known, one_of(*KINDS, None).fits).check_all("ForecastWeights", self, "residuals")
         whole(2).check_all("ForecastWeights", self, "cv")
         named = isinstance(self.model, str)
         if self.frozen is None and (

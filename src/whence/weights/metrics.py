@@ -167,23 +167,21 @@ def check_metric(metric: Any, columns: int, owner: str = "KNNWeights") -> None:
     wanted = f"The 'metric' parameter of {owner} must be 'l1', 'euclidean', or a symmetric matrix without negative"
     if isinstance(metric, str):
         if metric not in METRICS:
-            raise InputError(f"{wanted} eigenvalues. Got {metric!r} instead.", parameter="metric")
+            raise InputError(f"{wanted} eigenvalues. Got {metric!r} instead.")
         return
     try:
         matrix: NDArray[np.float64] = np.asarray(metric, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputTypeError(f"{wanted} eigenvalues. Got {metric!r} instead.", parameter="metric") from None
+        raise InputTypeError(f"{wanted} eigenvalues. Got {metric!r} instead.") from None
     if matrix.shape != (columns, columns) or not np.isfinite(matrix).all():
         raise InputError(
-            f"{wanted} eigenvalues, of shape ({columns}, {columns}) and finite. Got shape {matrix.shape} instead.",
-            parameter="metric",
+            f"{wanted} eigenvalues, of shape ({columns}, {columns}) and finite. Got shape {matrix.shape} instead."
         )
     values = np.linalg.eigvalsh((matrix + matrix.T) / 2.0)
     most = float(np.abs(values).max(initial=0.0))
     if not np.allclose(matrix, matrix.T, rtol=1e-9, atol=ROUNDING * most) or values.min() < -ROUNDING * most:
         raise InputError(
-            f"{wanted} eigenvalues. Got one that is not symmetric, or has the eigenvalue {values.min():.3g}.",
-            parameter="metric",
+            f"{wanted} eigenvalues. Got one that is not symmetric, or has the eigenvalue {values.min():.3g}."
         )
 
 

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
 
-from whence.checks import FLAG, POSITIVE, Rule, share, whole
+from whence.checks import FLAG, POSITIVE, Rule, one_of, share, whole
 from whence.errors import InputError, InternalError, parameter_error
 from whence.models.tree_arrays import check_order, names_known_to
 from whence.util.aliases import Floats
@@ -519,9 +519,8 @@ class KernelWeights(Weights):
         finite.check_all("KernelWeights", self, "bandwidth")
         share("()", "a float above 0 and below 1").check_all("KernelWeights", self, "gap")
         FLAG.check_all("KernelWeights", self, "scaled")
-        if not isinstance(self.kernel, str) or self.kernel not in KERNELS:
-            names = ", ".join(map(repr, KERNELS))
-            raise parameter_error("KernelWeights", "kernel", f"be one of {names}", repr(self.kernel))
+        known = Rule(f"one of {', '.join(map(repr, KERNELS))}", one_of(*KERNELS).fits)
+        known.check_all("KernelWeights", self, "kernel")
         check_metric(self.metric, columns, "KernelWeights")
         if not isinstance(self.metric, str) and self.kernel != "gaussian":
             wanted = "be 'gaussian' where 'metric' is a matrix"
