@@ -143,8 +143,7 @@ def engine_named(name: str) -> Engine:
 
 @cache
 def _made(engine: str | type[Engine]) -> Engine:
-    made: Engine = (_loaded(engine) if isinstance(engine, str) else engine)()
-    return made
+    return (_loaded(engine) if isinstance(engine, str) else engine)()
 
 
 def part_of(weights: Weights, part: str, claim: Claim | None = None) -> Any:

@@ -353,8 +353,7 @@ class Shortfall:
         n, whole = float(count[-1]), float(total[-1])
         left = count * moved - total
         right = (whole - total) - (n - count) * moved
-        found: Floats = (self.holding * left + self.backorder * right) / n
-        return found
+        return (self.holding * left + self.backorder * right) / n
 
     def __call__(self, over: Floats) -> Floats:
         """Mean cost where the order lies so far above the forecast."""

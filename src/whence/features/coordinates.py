@@ -374,8 +374,7 @@ class Coordinates:
         self._check_fitted()
         table = self._table(X)
         raw = np.hstack([column.raw(table, unknown) for column in self._columns.values()])
-        coordinates: Floats = (raw - self._offset) / self._scale
-        return coordinates
+        return (raw - self._offset) / self._scale
 
     def _placed(self, coordinates: Floats) -> Floats:
         """Return coordinates with a number in every place."""
@@ -407,8 +406,7 @@ class Coordinates:
 
     def coordinates_row(self, row: pd.Series, unknown: Unknown = "error") -> Floats:
         """Return coordinates of one context as an estimator sees them: those of missing numbers are NaN."""
-        coordinates: Floats = (self._raw_row(row.tolist(), unknown) - self._offset) / self._scale
-        return coordinates
+        return (self._raw_row(row.tolist(), unknown) - self._offset) / self._scale
 
     def _raw_row(self, values: list[Any], unknown: Unknown = "error") -> Floats:
         """Return the numbers of one context before scaling, one per coordinate."""
@@ -438,8 +436,7 @@ class Coordinates:
     def numbers_row(self, row: pd.Series, unknown: Unknown = "error") -> Floats:
         """Return one context as plain numbers in its own units."""
         self._check_numeric()
-        numbers_of_row: Floats = self._raw_row(row.tolist(), unknown)[self.coordinate_of_column()]
-        return numbers_of_row
+        return self._raw_row(row.tolist(), unknown)[self.coordinate_of_column()]
 
     def levels_shown(self, X: Any, unknown: Unknown = "error") -> Floats:
         """Numbers in their own units, and 0/1 per level of a category: what a model that knows categories sees."""

@@ -60,8 +60,7 @@ class RelationTree:
 
     def keeps(self, points: Floats) -> Bools:
         """Return, for every point, whether the relation holds there."""
-        kept: Bools = ~self.broken[self.leaves(points)]
-        return kept
+        return ~self.broken[self.leaves(points)]
 
     def reached(self, lower: Floats, upper: Floats) -> Iterator[int]:
         """Yield the leaves that a box meets."""

@@ -82,8 +82,7 @@ class Space:
         names = np.where(self.group >= 0, self.group + self.start.size, np.arange(self.start.size))
         if self.owner is not None:
             names = self.owner
-        numbers: NDArray[np.int64] = np.unique(names, return_inverse=True)[1].ravel().astype(np.int64)
-        return numbers
+        return np.unique(names, return_inverse=True)[1].ravel().astype(np.int64)
 
     def distance(self, point: Floats) -> float:
         """Return the weighted L1 distance of `point` from the start, and what is paid for filling in."""

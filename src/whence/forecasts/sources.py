@@ -181,8 +181,7 @@ class LineOfPolicy:
 
     def predicted(self, table: pd.DataFrame, label: Any = None) -> Floats:
         """Return what the models themselves say of every row."""
-        found: Floats = self.forecaster.said(self.schema.levels_shown(table))[:, self.outcome]
-        return found
+        return self.forecaster.said(self.schema.levels_shown(table))[:, self.outcome]
 
 
 class AskedLine(AskedForecast):

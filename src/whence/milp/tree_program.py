@@ -252,8 +252,7 @@ def _path_lengths(tree: Any) -> Floats:
         for child in (tree.children_left[node], tree.children_right[node]):
             if child >= 0:
                 depth[child] = depth[node] + 1.0
-    lengths: Floats = depth + _mean_path(tree.n_node_samples)
-    return lengths
+    return depth + _mean_path(tree.n_node_samples)
 
 
 def _mean_path(samples: NDArray[np.int64]) -> Floats:

@@ -51,13 +51,11 @@ class Line:
 
     def forecast(self, X: Floats) -> Floats:
         """Return the forecast of every row, as one column."""
-        found: Floats = X @ self.coefficients.T + self.intercepts
-        return found
+        return X @ self.coefficients.T + self.intercepts
 
     def sums(self, X: Floats) -> Floats:
         """Return the same as an array."""
-        found: Floats = self.forecast(X)[:, 0]
-        return found
+        return self.forecast(X)[:, 0]
 
     def at(self, row: Floats) -> Floats:
         """Return the forecast in one context."""

@@ -201,8 +201,7 @@ class HistogramTrees(FittedTrees):
     def _sums(self, X: Floats) -> Floats:
         """Return what the trees add up to by the model itself, without its offset."""
         raw = np.asarray(self.model._raw_predict(self.table(X)), dtype=np.float64).reshape(len(X), -1)
-        found: Floats = raw - np.asarray(self.model._baseline_prediction, dtype=np.float64).reshape(1, -1)
-        return found
+        return raw - np.asarray(self.model._baseline_prediction, dtype=np.float64).reshape(1, -1)
 
     def labels(self) -> list[Any]:
         outputs = len(self._rounds[0]) if self._rounds else 1

@@ -117,8 +117,7 @@ class LinearProblem(BaseEstimator, DecisionProblem, Quantities):  # type: ignore
         matrix, shift = read_cost_map(self.cost_map)
         if matrix is None:
             return y
-        rows: Floats = np.asarray((matrix @ y.T).T) + shift
-        return rows
+        return np.asarray((matrix @ y.T).T) + shift
 
     @property
     def continuous(self) -> bool:
@@ -135,8 +134,7 @@ class LinearProblem(BaseEstimator, DecisionProblem, Quantities):  # type: ignore
         if z.shape != (rows.shape[1],):
             wanted = f"hold one value per variable ({rows.shape[1]})"
             raise argument_error("LinearProblem", "decision", wanted, f"shape {z.shape}")
-        total: Floats = rows @ z
-        return total
+        return rows @ z
 
     def linear_costs(self, decision: Any) -> tuple[Floats, float]:
         """Return coefficients and constant of the costs, which are linear in the outcomes, as the cost map is."""

@@ -203,8 +203,7 @@ def least_cvar_between(y: Floats, w: Floats, terms: Terms, tail: float, limits: 
         [sparse.csr_array((samples, products)), sparse.kron(sparse.eye_array(samples), np.ones((1, products)))]
     )
     plan = minimise(with_tail(program, total, w / tail), "Newsvendor")[:products] * units
-    clipped: Floats = np.clip(plan, *limits)
-    return clipped
+    return np.clip(plan, *limits)
 
 
 _FEASIBILITY = 1e-6

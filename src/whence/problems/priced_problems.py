@@ -93,8 +93,7 @@ class PricedNewsvendor(Priced):
     def toward(self, plan: Any, other: Any, share: float) -> Floats:
         """Return quantities a share of the way to others."""
         here = np.asarray(plan, dtype=np.float64)
-        found: Floats = here + share * (np.asarray(other, dtype=np.float64) - here)
-        return found
+        return here + share * (np.asarray(other, dtype=np.float64) - here)
 
     def limits(self, plan: Any) -> list[Limit]:
         """Return the budget, at what the plan orders in total."""

@@ -249,8 +249,7 @@ def recourse_costs(ship: Floats, spot: float, z: Floats, Y: Floats) -> Floats:
     program.cost[z.size :] = np.tile(rates, Y.shape[0])
     program.lower[: z.size] = program.upper[: z.size] = z
     recourse = minimise(program, "Shipment.costs")[z.size :].reshape(Y.shape[0], -1)
-    costs: Floats = recourse @ rates
-    return costs
+    return recourse @ rates
 
 
 def _recourse_rates(ship: Floats, spot: float) -> Floats:

@@ -384,8 +384,7 @@ class ShortestPath(BaseEstimator, DecisionProblem, Network):  # type: ignore[mis
         if derived is None or derived[0] is not self.graph or derived[1:3] != (self.source, self.target):
             derived = (self.graph, self.source, self.target, RouteNetwork(self.graph, self.source, self.target))
             self._derived = derived
-        network: RouteNetwork = derived[3]
-        return network
+        return derived[3]
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = dict(super().__getstate__())

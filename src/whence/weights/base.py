@@ -47,8 +47,7 @@ class InputMap:
 
     def row(self, point: Floats) -> Floats:
         """Return what the estimator sees at `point`."""
-        seen: Floats = point[self.coordinate] * self.scale + self.offset
-        return seen
+        return point[self.coordinate] * self.scale + self.offset
 
     def sides(self, column: Any, last: Floats, first: Floats) -> tuple[Floats, Floats]:
         """Return coordinates of the last input before a turn and of the first beyond it, each surely on its own side.

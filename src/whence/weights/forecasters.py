@@ -183,8 +183,7 @@ class LinearForecaster(Forecaster):
         return f"a line through {self.coefficients.shape[1]} columns"
 
     def forecast(self, X: Floats) -> Floats:
-        found: Floats = X @ self.coefficients.T + self.intercepts
-        return found
+        return X @ self.coefficients.T + self.intercepts
 
     def said(self, X: Floats) -> Floats:
         return self._predicted(self.layout.model_rows(X))

@@ -88,8 +88,7 @@ class Scores:
 
     def at(self, point: Floats) -> Floats:
         """Return the score of every past context; the k nearest have the least."""
-        scores: Floats = self.constant + self.slopes @ point
-        return scores
+        return self.constant + self.slopes @ point
 
 
 @dataclass(frozen=True, eq=False)

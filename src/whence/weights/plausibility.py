@@ -148,8 +148,7 @@ def path_lengths(tree: Any) -> Floats:
     inner = np.flatnonzero(tree.children_left >= 0)
     for node in inner.tolist():  # children stand behind their parent
         depth[tree.children_left[node]] = depth[tree.children_right[node]] = depth[node] + 1.0
-    lengths: Floats = depth + _mean_path(tree.n_node_samples)
-    return lengths
+    return depth + _mean_path(tree.n_node_samples)
 
 
 def _mean_path(samples: NDArray[np.int64]) -> Floats:
