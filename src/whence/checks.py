@@ -131,16 +131,16 @@ def names_in(name: str, given: Any, of: str = "features") -> tuple[str, ...]:
     Traceback (most recent call last):
     whence.errors.InputError: 'fixed' must be a list of names of features. Got None instead.
     """
-    found = (given,) if isinstance(given, str) else listed(given)
+    found = (given,) if isinstance(given, str) else collected(given)
     if found is None:
         raise refused(name, f"a list of names of {of}", given)
     return tuple(map(str, found))
 
 
-def listed(given: Any) -> tuple[Any, ...] | None:
+def collected(given: Any) -> tuple[Any, ...] | None:
     """What a collection holds; None for what is none, such as a text or a number.
 
-    >>> listed(["a", 1]), listed("a"), listed(None)
+    >>> collected(["a", 1]), collected("a"), collected(None)
     (('a', 1), None, None)
     """
     # An array without a dimension says that it can be iterated over.

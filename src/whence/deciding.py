@@ -30,23 +30,15 @@ from whence.weights.plausibility import Isolation, Nearby, usual_in
 
 @dataclass(frozen=True)
 class Decision:
-    """What a policy decides in one context, and why.
+    """What a policy decides in one context, and why."""
 
-    Attributes
-    ----------
-    plan : plan
-        The plan in its natural form.
-    cost : float
-        What is minimised: the expected cost, or whatever the policy's risk makes of the costs.
-    costs : ndarray of shape (n,)
-        What the plan costs under each past observation.
-    weights : ndarray of shape (n,)
-        How much each past observation counts in the context.
-    """
-
+    #: The plan in its natural form.
     plan: Any
+    #: What is minimised: the expected cost, or whatever the policy's risk makes of the costs.
     cost: float
+    #: What the plan costs under each past observation.
     costs: Floats
+    #: How much each past observation counts in the context.
     weights: Floats
 
 

@@ -92,19 +92,13 @@ class Engine(ABC):
 
     An engine sees a :class:`~whence.question.Question`, which holds coordinates and costs, and nothing else. Whatever
     it answers is computed once more by the fitted estimator and the problem before anybody sees it.
-
-    Attributes
-    ----------
-    name : str
-        What ``explain(engine=...)`` is given.
-    words : str
-        What sentences call it.
-    options : tuple of str
-        Names of the arguments that it takes beyond those of ``explain``.
     """
 
+    #: What ``explain(engine=...)`` is given.
     name: ClassVar[str]
+    #: What sentences call it.
     words: ClassVar[str]
+    #: Names of the arguments that it takes beyond those of ``explain``.
     options: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod

@@ -14,7 +14,7 @@ from tests.search.holding import all_cells, excess
 from tests.search.test_confidence import WAYS, assert_nearest
 from tests.search.test_plausible import isolation, least_score, small
 
-from whence.features.space import Few
+from whence.features.space import ChangeLimit
 from whence.question import Question
 from whence.search.forest_search import explain
 from whence.weights.plausibility import Isolation
@@ -28,7 +28,7 @@ def features(question: Question) -> list[np.ndarray]:
     ]
 
 
-def ruled_out(question: Question, few: Few, points: np.ndarray) -> np.ndarray:
+def ruled_out(question: Question, few: ChangeLimit, points: np.ndarray) -> np.ndarray:
     """At which points too many features differ from the start, or all of a barred set do."""
     moved = np.array([(points[:, own] != question.space.start[own]).any(axis=1) for own in features(question)]).T
     out = moved.sum(axis=1) > few.most
@@ -37,11 +37,11 @@ def ruled_out(question: Question, few: Few, points: np.ndarray) -> np.ndarray:
     return np.asarray(out)
 
 
-def any_few(rng: np.random.Generator, question: Question) -> Few:
+def any_few(rng: np.random.Generator, question: Question) -> ChangeLimit:
     """A limit on the changes, and sets that must not all change."""
     count = len(features(question))
     barred = [rng.choice(count, int(rng.integers(1, min(3, count) + 1)), replace=False) for _ in range(rng.integers(3))]
-    return Few(int(rng.integers(1, count + 1)), tuple(tuple(sorted(one.tolist())) for one in barred))
+    return ChangeLimit(int(rng.integers(1, count + 1)), tuple(tuple(sorted(one.tolist())) for one in barred))
 
 
 @pytest.mark.parametrize("block", seeds(5, 8))
@@ -75,7 +75,7 @@ def test_nothing_ruled_out_changes_nothing() -> None:
     """Where as many features may change as there are, the same boxes are opened and the same point is found."""
     for seed in range(40):
         question = several_case(seed).question()
-        plain, few = (explain(varied(question, few=one)) for one in (None, Few(len(features(question)))))
+        plain, few = (explain(varied(question, few=one)) for one in (None, ChangeLimit(len(features(question)))))
         assert (plain.status, plain.distance, plain.bound, plain.nodes) == (
             few.status,
             few.distance,

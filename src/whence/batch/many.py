@@ -24,7 +24,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 from msgspec import structs
 from threadpoolctl import ThreadpoolController
 
-from whence.checks import FLAG, FUNCTION, JOBS, listed, whole
+from whence.checks import FLAG, FUNCTION, JOBS, collected, whole
 from whence.errors import InputError, InputTypeError, RowError, UnansweredError, WhenceError
 from whence.explain.ask import Request
 from whence.explain.explanation import Explanation
@@ -416,7 +416,7 @@ def _plans(policy: Policy, name: str, given: Any, total: int, per_row: bool | No
     if isinstance(given, pd.DataFrame):
         # Rows keep the names of their parts, which may be in any order.
         given, per_row = [row for _, row in given.iterrows()], True
-    several = isinstance(given, Sequence | np.ndarray | pd.Series) and listed(given) is not None
+    several = isinstance(given, Sequence | np.ndarray | pd.Series) and collected(given) is not None
     as_rows = list(given) if several else []
     matching = len(as_rows) == total
     if per_row is None:

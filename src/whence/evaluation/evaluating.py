@@ -12,7 +12,7 @@ from weakref import WeakSet
 import numpy as np
 import pandas as pd
 
-from whence.checks import FUNCTION, JOBS, POSITIVE, listed, one_of, whole
+from whence.checks import FUNCTION, JOBS, POSITIVE, collected, one_of, whole
 from whence.errors import InputError, InputTypeError, NotFittedError, WhenceError
 from whence.evaluation.baselines import (
     BASELINES,
@@ -228,7 +228,7 @@ def _check(risk: Any, against: Any, most_rows: Any, time_limit: Any) -> None:
         raise InputTypeError(
             f"'risk' must be an Expectation, CVaR or other Risk. Got {risk!r} instead.", parameter="risk"
         )
-    given = listed(against)
+    given = collected(against)
     wrong = [against] if given is None else [one for one in given if not one_of(*BASELINES).fits(one)]
     if wrong:
         known = " and ".join(map(repr, BASELINES))

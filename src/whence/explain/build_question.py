@@ -12,14 +12,14 @@ import numpy as np
 import pandas as pd
 from msgspec import structs
 
-from whence.checks import listed, refused
+from whence.checks import collected, refused
 from whence.claims.plans import PlanBeats, PlanIsBest
 from whence.claims.sets import APART, Others, Plans, about_set, rivals_there, worst_rival
 from whence.errors import InputError, SolverError, WhenceError
 from whence.explain.ask import Request, SearchRequest
 from whence.explain.recheck import context_found
 from whence.features import Schema
-from whence.features.space import Few, Space
+from whence.features.space import ChangeLimit, Space
 from whence.problems.base import DecisionProblem, Routes, Stock, sample_costs
 from whence.problems.plan_sets import AnyPlan, PlanSet, set_from_plain
 from whence.question import Answer, Question, nearest_at_fees
@@ -102,7 +102,7 @@ def known_points(policy: Policy, known: Any) -> tuple[Floats, ...]:
     elif isinstance(known, pd.Series | Mapping):
         given = [known]
     else:
-        values = listed(known)
+        values = collected(known)
         if not values:
             raise refused("known", "a context, or several of them", known)
         given = [known] if np.ndim(values[0]) == 0 and not isinstance(values[0], Mapping) else list(values)
@@ -124,14 +124,16 @@ def space_of(subject: Subject, request: SearchRequest, initial: pd.Series) -> Sp
     return space if request.plausible is None else replace(space, plausibility=_usual(subject, request, initial))
 
 
-def few_of(schema: Schema, request: SearchRequest, space: Space, barred: Sequence[Collection[str]] = ()) -> Few | None:
+def limit_of(
+    schema: Schema, request: SearchRequest, space: Space, barred: Sequence[Collection[str]] = ()
+) -> ChangeLimit | None:
     """Return how many features may change, and which never together; None where that rules out nothing."""
     if request.max_changes is None and not barred:
         return None
     number = dict(zip(schema.feature_of_coordinate(), space.feature.tolist(), strict=True))
     most = len(number) if request.max_changes is None else min(int(request.max_changes), len(number))
     sets = tuple(tuple(sorted(number[name] for name in one)) for one in barred)
-    return Few(most, sets) if most < len(number) or sets else None
+    return ChangeLimit(most, sets) if most < len(number) or sets else None
 
 
 def _usual(subject: Subject, request: SearchRequest, initial: pd.Series) -> Isolation | Nearby:

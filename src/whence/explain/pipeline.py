@@ -19,9 +19,9 @@ from whence.explain.build_question import (
     best_plan,
     check_feasible,
     claim_of,
-    few_of,
     in_order,
     known_points,
+    limit_of,
     nearest_filled,
     question_about,
     row_found,
@@ -279,7 +279,7 @@ def _question(
     )
     if compared.plans is not None:
         question = question_about(question, policy, request, compared.plans)
-    few = few_of(policy.schema_, request, question.space, barred)
+    few = limit_of(policy.schema_, request, question.space, barred)
     return question if few is None else replace(question, space=replace(question.space, few=few))
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from whence.checks import listed
+from whence.checks import collected
 from whence.errors import InputError, InputTypeError
 from whence.features.columns import CategoryColumn, Column, NumberType, Unknown, restored
 from whence.features.kinds import Binary, Categorical, Discrete, Feature, Ordered
@@ -94,7 +94,7 @@ class Date(Feature):
         super().__post_init__()
         if self.column is not None and not isinstance(self.column, str):
             raise self._wrong("column", "be the name of a column or None", InputTypeError)
-        parts = (self.parts,) if isinstance(self.parts, str) else listed(self.parts)
+        parts = (self.parts,) if isinstance(self.parts, str) else collected(self.parts)
         known = parts is not None and all(isinstance(part, str) and part in PARTS for part in parts)
         if not parts or not known or len(set(parts)) != len(parts):
             raise self._wrong("parts", f"be some of {', '.join(map(repr, PARTS))}, each once")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from whence.checks import listed
+from whence.checks import collected
 from whence.errors import InputError, InputTypeError, parameter_error
 from whence.features.columns import CategoryColumn, Column
 from whence.features.kinds import Binary, Feature
@@ -170,7 +170,7 @@ def observed(by: str | Sequence[str], of: str) -> Observed:
 
 def relation_texts(relations: Any) -> tuple[str, ...]:
     """Return relations as texts; whatever is none is refused."""
-    found = (relations,) if isinstance(relations, str | Observed) else listed(relations)
+    found = (relations,) if isinstance(relations, str | Observed) else collected(relations)
     if found is None or isinstance(relations, Mapping | pd.DataFrame):
         raise _refused(relations)
     for one in found:

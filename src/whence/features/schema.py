@@ -24,7 +24,7 @@ from whence.features.kinds import Categorical, Continuous, Cyclic, Discrete, Fea
 from whence.features.number_column import CyclicColumn, NumberColumn, OrderedColumn, fitted_column
 from whence.features.relation_trees import Recent, Relations
 from whence.features.relations import Derived, Observed, bound_relations, check_complete, relation_texts
-from whence.features.space import Room, Space
+from whence.features.space import Space, SpaceBuilder
 from whence.util.aliases import Floats
 from whence.util.frames import as_table
 
@@ -322,7 +322,7 @@ class Schema(Coordinates):
         if self._calendar.columns:
             kept |= self._calendar.parts_in(kept)
         raw, numbers, own = self._raw_row(context.tolist()), self._numbers, limits if restricted else {}
-        room = Room(self._placed((raw - self._offset) / self._scale), np.isnan(raw), self._weight)
+        room = SpaceBuilder(self._placed((raw - self._offset) / self._scale), np.isnan(raw), self._weight)
         related = self._relations if relations is None else relations
         whole = related.coordinates if related else ()
         if related and room.gone[list(whole)].any():

@@ -72,7 +72,7 @@ class Space:
     #: By the first coordinate of every date: the first and the last day that may be suggested.
     days: Mapping[int, tuple[date, date]] = field(default_factory=dict)
     #: How many features may change, and which never together.
-    few: Few | None = None
+    few: ChangeLimit | None = None
     #: Which contexts look enough like past ones to count.
     plausibility: Isolation | Nearby | None = None
 
@@ -246,7 +246,7 @@ class Space:
 
 
 @dataclass(frozen=True)
-class Few:
+class ChangeLimit:
     """How many features of a context may differ from the start, and which never do so together."""
 
     #: This many features may change.
@@ -264,22 +264,22 @@ class Few:
         """Return whether exactly these features may change together."""
         return len(changed - self.free) <= self.most and not any(set(one) <= changed for one in self.barred)
 
-    def filling(self, filled: Set[int]) -> Few | None:
+    def filling(self, filled: Set[int]) -> ChangeLimit | None:
         """What is left to change where some features are filled in, each of them a change; None where it is too much.
 
-        >>> Few(2, ((0, 1), (2, 3))).filling({0})
-        Few(most=1, barred=((1,), (2, 3)), free=frozenset({0}))
-        >>> Few(2, ((0, 1),)).filling({0, 1}) is None
+        >>> ChangeLimit(2, ((0, 1), (2, 3))).filling({0})
+        ChangeLimit(most=1, barred=((1,), (2, 3)), free=frozenset({0}))
+        >>> ChangeLimit(2, ((0, 1),)).filling({0, 1}) is None
         True
         """
         more = filled - self.free
         barred = tuple(tuple(f for f in one if f not in more) for one in self.barred)
         if len(more) > self.most or () in barred:
             return None
-        return Few(self.most - len(more), barred, self.free | more)
+        return ChangeLimit(self.most - len(more), barred, self.free | more)
 
 
-class Room:
+class SpaceBuilder:
     """Between what ends, at which levels and for what fee every coordinate may move away from `start`.
 
     Coordinates that are `gone` are those of missing numbers, which stay missing unless they are filled in.

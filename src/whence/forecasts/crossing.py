@@ -16,12 +16,12 @@ from whence.certificate.verify import Verification
 from whence.claims.forecast_costs import ForecastBetween
 from whence.errors import InputError, InternalError
 from whence.explain.ask import SearchRequest
-from whence.explain.build_question import Subject, few_of, space_of
+from whence.explain.build_question import Subject, limit_of, space_of
 from whence.explain.explanation import ChangedFeature
 from whence.explain.pipeline import Inquiry
 from whence.explain.recheck import distance_of
 from whence.features.relations import relation_texts
-from whence.features.space import Few
+from whence.features.space import ChangeLimit
 from whence.forecasts.sources import AskedForecast
 from whence.models.tree_arrays import Link
 from whence.question import Answer, Limits, Question
@@ -196,7 +196,7 @@ class Crossing(CrossingFinding, frozen=True, kw_only=True, eq=False, dict=True):
             share, most = self.asked.get("plausible"), self.asked.get("max_changes")
             if share is not None and not ensemble.at_least_usual(share).accepts(point):
                 differences.append("The context is less usual than was asked for.")
-            if most is not None and not Few(most).accepts(space, point):
+            if most is not None and not ChangeLimit(most).accepts(space, point):
                 differences.append("More features change than was asked for.")
         return Verification(differences, ["Whether anything is nearer was not searched for again."])
 
@@ -242,7 +242,7 @@ def explain(ensemble: Forecaster, request: CrossingRequest) -> Crossing:
     sizes = [abs(end) for end in (low, high) if np.isfinite(end)]
     tau = max(float(request.tolerance) * max([asked.size(), *sizes]), asked.least_tolerance())
     space = space_of(ensemble, request, initial)
-    few = few_of(schema, request, space)
+    few = limit_of(schema, request, space)
     if few is not None and request.fill:
         raise InputError(
             "'fill' must be left out where few features may change: a number that is filled in has no value to "

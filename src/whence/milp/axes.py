@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from whence.features.space import Few, Space
+from whence.features.space import ChangeLimit, Space
 from whence.milp.model import Columns, Linear, Model
 from whence.util.aliases import Floats
 
@@ -165,7 +165,7 @@ def add_axes(model: Model, space: Space, axes: Sequence[Axis]) -> None:
         model.row(Linear.sum([axis.expression(axis.points) for axis in members]) * 2.0, 1.0, 1.0)
 
 
-def add_few(model: Model, space: Space, axes: Sequence[Axis], few: Few) -> Columns:
+def add_few(model: Model, space: Space, axes: Sequence[Axis], few: ChangeLimit) -> Columns:
     """Let only this many features leave the start, and never all of a barred set: the binaries, one per feature."""
     changed = model.variables(int(space.feature.max()) + 1, integer=True)
     for j, axis in enumerate(axes):

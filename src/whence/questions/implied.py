@@ -364,7 +364,7 @@ def _each(given: Any) -> list[Any] | None:
     table = as_pandas(given)
     if isinstance(table, pd.DataFrame):
         return [table.iloc[i] for i in range(len(table))]
-    found = None if isinstance(table, Mapping) else checks.listed(table)
+    found = None if isinstance(table, Mapping) else checks.collected(table)
     return None if found is None else list(found)
 
 

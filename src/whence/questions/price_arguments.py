@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from whence.checks import listed, refused
+from whence.checks import collected, refused
 from whence.errors import InputError, InputTypeError
 from whence.problems.pricing import Limit, Parameter, Priced
 from whence.util.aliases import Floats
@@ -30,7 +30,7 @@ def _known(priced: Priced, limits: Collection[Limit]) -> list[str]:
 
 def held(fixed: Any, priced: Priced, limits: Collection[Limit] = ()) -> set[str]:
     """The names of parameters, and of kinds of them, that stay."""
-    given = listed(fixed)
+    given = collected(fixed)
     if given is None:
         raise refused("fixed", "a list of names of parameters", fixed, InputTypeError)
     names = _known(priced, limits)

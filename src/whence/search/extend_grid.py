@@ -18,7 +18,7 @@ from sklearn.ensemble import IsolationForest
 
 from whence import _core
 from whence.features.relation_trees import Relations, RelationTree
-from whence.features.space import Few, Space
+from whence.features.space import ChangeLimit, Space
 from whence.models.tree_arrays import single_turns
 from whence.question import Limits, Question
 from whence.search.grid import KeptGrid, rounded_down
@@ -191,7 +191,7 @@ class _Branching:
     start: Floats
     weight: Floats
     until: Limits
-    few: Few | None
+    few: ChangeLimit | None
     feature: NDArray[np.int64]
     #: Features beside those of the rows that change for certain.
     changed: frozenset[int]
