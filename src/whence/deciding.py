@@ -24,7 +24,7 @@ from whence.risk import Expectation, Risk
 from whence.util.aliases import Floats
 from whence.util.frames import TableKind, as_outcomes, as_pandas, as_table, check_order, in_kind, kind_of
 from whence.weights import ForestWeights, InputMap, Weights
-from whence.weights.base import Capabilities, SeenColumn
+from whence.weights.base import Capabilities
 from whence.weights.plausibility import Isolation, Nearby, usual_in
 
 
@@ -130,7 +130,7 @@ class Decider(BaseEstimator):  # type: ignore[misc]
 
     def _learn(self, weights: Weights, inputs: Floats, outcomes: Floats, sample_weight: Any) -> None:
         """Fit weights that know what the policy is about, and note where they turn."""
-        weights.take_columns([SeenColumn(*column) for column in self.schema_.seen_columns()])
+        weights.take_columns(self.schema_.seen_columns())
         weights.take_circles(self.schema_.circles)
         weights.take_problem(self.problem, self.risk_)
         self.weights_ = weights.fitted_to(inputs, outcomes, as_pandas(sample_weight))

@@ -124,7 +124,7 @@ def space_of(subject: Subject, request: SearchRequest, initial: pd.Series) -> Sp
     return space if request.plausible is None else replace(space, plausibility=_usual(subject, request, initial))
 
 
-def limit_of(
+def change_limit(
     schema: Schema, request: SearchRequest, space: Space, barred: Sequence[Collection[str]] = ()
 ) -> ChangeLimit | None:
     """Return how many features may change, and which never together; None where that rules out nothing."""

@@ -17,11 +17,11 @@ from whence.explain.build_question import (
     Subject,
     asked_set,
     best_plan,
+    change_limit,
     check_feasible,
     claim_of,
     in_order,
     known_points,
-    limit_of,
     nearest_filled,
     question_about,
     row_found,
@@ -279,7 +279,7 @@ def _question(
     )
     if compared.plans is not None:
         question = question_about(question, policy, request, compared.plans)
-    few = limit_of(policy.schema_, request, question.space, barred)
+    few = change_limit(policy.schema_, request, question.space, barred)
     return question if few is None else replace(question, space=replace(question.space, few=few))
 
 

@@ -25,6 +25,7 @@ from whence.features.relation_trees import Relations
 from whence.util.aliases import Floats
 from whence.util.frames import as_row, as_table, numbers
 from whence.util.text import nearest
+from whence.weights.base import SeenColumn
 
 #: What adding a least change may cost, as a share of the numbers.
 ROUNDING = 1e-12
@@ -265,7 +266,7 @@ class Coordinates:
         self._missing = False
         self._order: tuple[str, ...] = ()
         self._offset, self._scale, self._weight = np.zeros(0), np.ones(0), np.ones(0)
-        self._feature_at, self._group = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+        self._feature_at, self._group, self._column_at = (np.zeros(0, dtype=np.int64) for _ in range(3))
         self._numbers, self._categories = Numbers([], []), list[CategoryColumn]()
         self._circles: dict[int, float] = {}
         self._calendar = Calendar([], [])
@@ -279,6 +280,8 @@ class Coordinates:
         """Put what every question asks of the features into arrays, once."""
         whole = list(self._columns.values())
         self._feature_at = np.repeat(np.arange(len(whole)), [c.at.stop - c.at.start for c in whole])
+        place = {name: c.at.start + i for c in whole for i, name in enumerate(c.columns)}
+        self._column_at = np.array([place[name] for name in self._order], dtype=np.int64)
         self._calendar = Calendar([c for c in whole if isinstance(c, DateColumn)], self._order)
         columns = list(self._parts().values())
         self._numbers = Numbers([c for c in columns if isinstance(c, NumberColumn)], self._calendar.names)
@@ -328,14 +331,14 @@ class Coordinates:
 
     def coordinate_of_column(self) -> NDArray[np.int64]:
         """Return, for every column of the user's table (all of them numbers), its coordinate."""
-        place = {name: c.at.start + i for c in self._columns.values() for i, name in enumerate(c.columns)}
-        return np.array([place[name] for name in self._order], dtype=np.int64)
+        return self._column_at
 
-    def seen_columns(self) -> list[tuple[str, int, tuple[Any, ...] | None]]:
-        """Of each column of the user's table: its name, its first coordinate, and its categories if they are names."""
+    def seen_columns(self) -> list[SeenColumn]:
+        """Return the columns of the user's table."""
         named = {c.name: c.categories for c in self._categories if c.types is None}
-        place = {name: c.at.start + i for c in self._columns.values() for i, name in enumerate(c.columns)}
-        return [(name, place[name], named.get(name)) for name in self._order]
+        return [
+            SeenColumn(name, j, named.get(name)) for name, j in zip(self._order, self._column_at.tolist(), strict=True)
+        ]
 
     def affine(self) -> tuple[Floats, Floats]:
         """Return the offset and scale of every coordinate: ``coordinate = (raw - offset) / scale``."""

@@ -16,7 +16,7 @@ from whence.certificate.verify import Verification
 from whence.claims.forecast_costs import ForecastBetween
 from whence.errors import InputError, InternalError
 from whence.explain.ask import SearchRequest
-from whence.explain.build_question import Subject, limit_of, space_of
+from whence.explain.build_question import Subject, change_limit, space_of
 from whence.explain.explanation import ChangedFeature
 from whence.explain.pipeline import Inquiry
 from whence.explain.recheck import distance_of
@@ -242,7 +242,7 @@ def explain(ensemble: Forecaster, request: CrossingRequest) -> Crossing:
     sizes = [abs(end) for end in (low, high) if np.isfinite(end)]
     tau = max(float(request.tolerance) * max([asked.size(), *sizes]), asked.least_tolerance())
     space = space_of(ensemble, request, initial)
-    few = limit_of(schema, request, space)
+    few = change_limit(schema, request, space)
     if few is not None and request.fill:
         raise InputError(
             "'fill' must be left out where few features may change: a number that is filled in has no value to "

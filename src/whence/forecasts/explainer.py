@@ -22,7 +22,6 @@ from whence.util.aliases import Floats
 from whence.util.frames import as_pandas, as_table
 from whence.util.json import finite, to_plain
 from whence.weights import InputMap
-from whence.weights.base import SeenColumn
 from whence.weights.forecast_weights import ForecastWeights
 from whence.weights.forecasters import LinearForecaster, TreeForecaster
 from whence.weights.plausibility import Isolation, Usual
@@ -162,7 +161,7 @@ class Ensemble:
         if isinstance(found, PipedTrees):
             found = found.in_columns(table, columns)
         if isinstance(found, FittedTrees):
-            layout = Layout.of(found, [SeenColumn(*column) for column in columns])
+            layout = Layout.of(found, columns)
             asked = AskedTrees(found, found.forecast(self.label), self.label, layout, schema, inputs)
             names = schema.feature_of_coordinate()
             cuts = {name: asked.thresholds(names.index(name)) for name in schema.stepped()}

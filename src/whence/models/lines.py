@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
@@ -14,6 +14,9 @@ from whence.errors import InputError
 from whence.models import FittedTrees, read
 from whence.models.tree_arrays import Forecast, Link, RawTree, names_known_to
 from whence.util.aliases import Floats
+
+if TYPE_CHECKING:
+    from whence.weights.base import SeenColumn
 
 #: Share of the largest forecast by which a line may miss what a model says.
 NEARLY = 1e-9
@@ -29,8 +32,6 @@ STEPS = {
 EXPONENTIAL = ("PoissonRegressor", "GammaRegressor")
 #: Where in the range of a number it is looked whether a model is a line.
 PLACES = (0.0, 0.3, 0.5, 0.8, 1.0)
-#: A column of the user's table: its name, its first coordinate, and its categories if they are names.
-Column = tuple[str, int, tuple[Any, ...] | None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,21 +148,13 @@ class FittedLine:
 
     # ---- as a line -----------------------------------------------------------------------------------
 
-    def read(
-        self,
-        history: pd.DataFrame,
-        columns: Sequence[Column],
-        inputs: Floats,
-        label: Any = None,
-    ) -> Line:
+    def read(self, history: pd.DataFrame, columns: Sequence[SeenColumn], inputs: Floats, label: Any = None) -> Line:
         """Return the line, from what the model says where one column of a past context after the other is changed.
 
-        `columns` are those of the user's table, as :data:`Column`; `inputs` are past contexts as searches see them.
+        `columns` are those of the user's table; `inputs` are past contexts as searches see them.
         """
         base = history.iloc[[0]].astype(object)
-        places = [
-            (name, at, probes(history[name]) if own is None else list(own), own is None) for name, at, own in columns
-        ]
+        places = [(name, at, probes(history[name], own), own is None) for name, at, own in columns]
         frames = [changed(base, name, values) for name, _, values, _ in places]
         said = self.linear(typed_like(pd.concat(frames, ignore_index=True), history), label)
         coefficients, first = np.zeros((1, inputs.shape[1])), 0
@@ -237,8 +230,10 @@ def _transformers(model: Any) -> list[Any]:
     return [model] if hasattr(model, "transform") and not hasattr(model, "predict") else []
 
 
-def probes(column: pd.Series) -> list[float]:
-    """Return values of a number at which it is looked what a model makes of it, from the least to the largest."""
+def probes(column: pd.Series, categories: Sequence[Any] | None) -> list[Any]:
+    """Return values at which it is looked what a model makes of a column: its categories, or numbers in their order."""
+    if categories is not None:
+        return list(categories)
     past = np.unique(column.to_numpy(dtype=np.float64))
     if past.size == 1:
         return [0.0, 1.0] if column.dtype == bool else [float(past[0]), float(past[0] + max(1.0, abs(past[0])))]
@@ -290,7 +285,7 @@ class PipedTrees(FittedTrees):
         check_steps(model, MIXING)
         if inner.categories:
             raise InputError("'model' must be a pipeline whose last step sees numbers. Got one that knows categories.")
-        self._columns: Sequence[Column] = ()
+        self._columns: Sequence[SeenColumn] = ()
         self._like = pd.DataFrame()
 
     @classmethod
@@ -300,7 +295,7 @@ class PipedTrees(FittedTrees):
         inner = read(fitted.steps[-1][1])
         return None if inner is None or not inner.trees else cls(fitted, inner)
 
-    def in_columns(self, history: pd.DataFrame, columns: Sequence[Column]) -> PipedTrees:
+    def in_columns(self, history: pd.DataFrame, columns: Sequence[SeenColumn]) -> PipedTrees:
         """Return the same with splits of the columns of a table, of which `history` holds past rows."""
         made = PipedTrees(self.model, self.inner)
         made._columns, made._like = columns, history
@@ -341,7 +336,7 @@ class PipedTrees(FittedTrees):
 class _Taken:
     """Splits of what a pipeline makes of a table, taken back to the columns of that table."""
 
-    def __init__(self, piped: PipedTrees, history: pd.DataFrame, columns: Sequence[Column]) -> None:
+    def __init__(self, piped: PipedTrees, history: pd.DataFrame, columns: Sequence[SeenColumn]) -> None:
         self.piped, self.history, self.columns = piped, history, columns
         self.base = history.iloc[[0]].astype(object)
         here = self.here = self._made(self.base)[0]
@@ -351,7 +346,7 @@ class _Taken:
         self.levels: dict[int, Floats] = {}
         self.ends: dict[int, tuple[float, float]] = {}
         for j, (name, _, own) in enumerate(columns):
-            values = probes(history[name]) if own is None else list(own)
+            values = probes(history[name], own)
             found = self._varied(j, values)
             moved = np.flatnonzero((found != here).any(axis=0))
             taken = moved[self.source[moved] >= 0]
