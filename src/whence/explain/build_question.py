@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -249,14 +248,21 @@ def question_about(question: Question, policy: Policy, request: Request, plans: 
     if isinstance(plans, AnyPlan):
         strictly = max(2.0 * question.claim.tau, STRICTLY * float(np.abs(question.claim.decision).max()))
         share, amount = plans.share_below(share), amount + strictly
-    claim = about_set(question.claim.cheaper_by(share, amount), _plans(policy, request, plans))
-    return replace(question, claim=claim)
+    others = _others(policy, request, plans) if request.kind == "absolute" else None
+    seen = plans_seen(plans, policy.problem, policy.Y_, policy.risk_, request.within_parts, others)
+    return replace(question, claim=about_set(question.claim.cheaper_by(share, amount), seen))
 
 
-def _plans(policy: Policy, request: Request, plans: PlanSet) -> Plans:
-    outcomes, risk, problem = policy.Y_, policy.risk_, policy.problem
-    everything, (share, allowance) = AnyPlan(problem), request.within_parts
-    factor = 1.0 + share
+def plans_seen(
+    plans: PlanSet,
+    problem: DecisionProblem,
+    outcomes: Floats,
+    risk: Risk,
+    within: tuple[float, float] = (0.0, 0.0),
+    others: Others | None = None,
+) -> Plans:
+    """Return a set of plans as an engine sees it; of an absolute question, beside the `others` that it has to beat."""
+    everything, factor, allowance = AnyPlan(problem), 1.0 + within[0], within[1]
 
     def values(costs: Floats) -> Floats:
         return np.asarray(risk.values(costs), dtype=np.float64)
@@ -276,10 +282,7 @@ def _plans(policy: Policy, request: Request, plans: PlanSet) -> Plans:
 
         return every
 
-    absolute = request.kind == "absolute"
-    others = None
-    if absolute:
-        others = _others(policy, request, plans, lambda plan: factor * values(sample_costs(problem, plan, outcomes)))
+    absolute = others is not None
     # What is less by an amount is no cost of quantities, routes or a polytope.
     simple = isinstance(risk, Expectation) and not allowance
     own = plans.structure(outcomes) if simple else None
@@ -326,9 +329,13 @@ class _Once(Generic[T]):
         return self._known[0]
 
 
-def _others(policy: Policy, request: Request, plans: PlanSet, costs: Callable[[Any], Floats]) -> Others:
-    """Return the plans outside the set, `costs` of one as an engine sees them."""
+def _others(policy: Policy, request: Request, plans: PlanSet) -> Others:
+    """Return the plans outside the set, whose costs are taken times what the set may cost more than the best."""
     problem, outcomes, risk = policy.problem, policy.Y_, policy.risk_
+    factor = 1.0 + request.within_parts[0]
+
+    def costs(plan: Any) -> Floats:
+        return factor * np.asarray(risk.values(sample_costs(problem, plan, outcomes)), dtype=np.float64)
 
     def rows(among: Iterable[Any]) -> Floats:
         found = [costs(plan) for plan in among if plans.refusal(plan) is not None]
@@ -364,9 +371,7 @@ def _others(policy: Policy, request: Request, plans: PlanSet, costs: Callable[[A
 
 def any_plan(problem: DecisionProblem, outcomes: Floats, risk: Risk) -> Plans:
     """Return all plans of a problem, as an engine sees them."""
-    parts: Any = SimpleNamespace(problem=problem, Y_=outcomes, risk_=risk)
-    relative: Any = SimpleNamespace(kind="relative", within_parts=(0.0, 0.0))
-    return _plans(parts, relative, AnyPlan(problem))
+    return plans_seen(AnyPlan(problem), problem, outcomes, risk)
 
 
 def taking_over(
