@@ -7,7 +7,6 @@ the claim that must hold there, when to stop and how to search.
 from __future__ import annotations
 
 import math
-import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -21,6 +20,7 @@ from whence.claims.plans import PlanBeats
 from whence.features.space import Part, Space
 from whence.settings import SearchSettings
 from whence.util.aliases import Floats, Status
+from whence.util.files import machine_memory
 from whence.util.linear_program import check_time, until
 from whence.weights import InputMap, Weights
 
@@ -55,11 +55,7 @@ MOST_MEMORY = 4 * 2**30
 @cache
 def usual_memory_limit() -> int:
     """Return half of the machine's memory in bytes, at most 4 GB."""
-    try:
-        whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):  # not known on this system
-        return MOST_MEMORY
-    return min(MOST_MEMORY, whole // 2)
+    return int(min(MOST_MEMORY, machine_memory() / 2))
 
 
 def memory_words(memory: int) -> str:

@@ -156,8 +156,7 @@ def _conditions(explanation: Explanation, box: Box) -> list[RegionCondition]:
         if len(at) > 1 or kind == "categorical":
             known = tuple(schema.categories(name))
             if isinstance(schema.kind(name), Ordered):
-                number = (np.arange(len(known)) - offset[at[0]]) / scale[at[0]]
-                held = (number >= box.lower[at[0]] - EQUAL) & (number <= box.upper[at[0]] + EQUAL)
+                held = _inside_ends(schema, at[0], range(len(known)), box)
             else:
                 held = box.categories[at]
             levels = [level for level, inside in zip(known, held.tolist(), strict=True) if inside]
@@ -257,8 +256,6 @@ def _sentence(explanation: Explanation, conditions: list[RegionCondition], insid
 
 #: Values of a part that are told one by one; of more, the first and the last.
 FEW_PARTS = 4
-#: Coordinates that differ by less are the same.
-SAME_COORDINATE = 1e-9
 
 
 def date_conditions(schema: Schema, name: str, box: Box, before: Any, after: Any) -> list[RegionCondition]:
@@ -283,11 +280,16 @@ def _held(schema: Schema, at: slice, known: list[Any], box: Box) -> Any:
     """Return which values of a part a box holds."""
     if at.stop - at.start > 1:
         return box.categories[at]
+    return _inside_ends(
+        schema, at.start, [level if isinstance(level, int) else i for i, level in enumerate(known)], box
+    )
+
+
+def _inside_ends(schema: Schema, j: int, numbers: Iterable[int], box: Box) -> Any:
+    """Return which of the numbers of levels lie between the ends of a box."""
     offset, scale = schema.affine()
-    j = at.start
-    numbers = [float(level) if isinstance(level, int) else float(i) for i, level in enumerate(known)]
-    place = (np.array(numbers) - offset[j]) / scale[j]
-    return (place >= box.lower[j] - SAME_COORDINATE) & (place <= box.upper[j] + SAME_COORDINATE)
+    place = (np.array([*numbers], dtype=np.float64) - offset[j]) / scale[j]
+    return (place >= box.lower[j] - EQUAL) & (place <= box.upper[j] + EQUAL)
 
 
 def _words(part: str, levels: list[Any]) -> str:

@@ -59,7 +59,7 @@ def open_file(path: Path) -> BinaryIO:
             raise InputError(f"{str(path)!r} is a folder; a file was expected.") from None
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"The file {str(path)!r} cannot be read: {reason}.") from None
-    found, memory = os.fstat(handle), _memory()
+    found, memory = os.fstat(handle), machine_memory()
     refused = ""
     if not stat.S_ISREG(found.st_mode):
         what = next((name for test, name in OTHERS if test(found.st_mode)), "no file")
@@ -73,7 +73,7 @@ def open_file(path: Path) -> BinaryIO:
     return os.fdopen(handle, "rb")
 
 
-def _memory() -> float:
+def machine_memory() -> float:
     """Return bytes of memory of this machine; infinite where the system does not say."""
     try:
         return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
