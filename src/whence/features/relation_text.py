@@ -11,9 +11,11 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+
+from whence.features.relation_trees import Joined, Opposite
 
 #: Tokens that are no names of features; the name of a group is the kind of the token.
 _OTHER = (
@@ -64,23 +66,7 @@ class On:
     feature: str
 
 
-@dataclass(frozen=True)
-class Negated:
-    """A statement does not hold."""
-
-    of: Parsed
-
-
-@dataclass(frozen=True)
-class Two:
-    """Two statements: both, one of them, the second if the first, or either both or none."""
-
-    how: Literal["and", "or", "=>", "<=>"]
-    first: Parsed
-    second: Parsed
-
-
-Parsed = Compared | InList | On | Negated | Two
+Parsed = Compared | InList | On | Opposite | Joined
 
 
 def parse(text: str, names: Sequence[str]) -> Parsed:
@@ -89,7 +75,7 @@ def parse(text: str, names: Sequence[str]) -> Parsed:
     >>> parse("low + 2 <= high", ["low", "high"])
     Compared(left=Sum(terms=(('low', 1.0),), constant=2.0), sign='<=', right=Sum(terms=(('high', 1.0),), constant=0.0))
     >>> parse("day in (Sat, Sun) <=> weekend", ["day", "weekend"])
-    Two(how='<=>', first=InList(feature='day', values=('Sat', 'Sun')), second=On(feature='weekend'))
+    Joined(how='<=>', first=InList(feature='day', values=('Sat', 'Sun')), second=On(feature='weekend'))
     """
     reader = _Reader(_tokens(text, names))
     found = reader.whole()
@@ -150,24 +136,24 @@ class _Reader:
         """Read statements joined by <=> and =>."""
         first = self._either()
         while how := self._take("<=>", "=>"):
-            first = Two("<=>", first, self._either()) if how == "<=>" else Two("=>", first, self.whole())
+            first = Joined("<=>", first, self._either()) if how == "<=>" else Joined("=>", first, self.whole())
         return first
 
     def _either(self) -> Parsed:
         first = self._both()
         while self._take("or"):
-            first = Two("or", first, self._both())
+            first = Joined("or", first, self._both())
         return first
 
     def _both(self) -> Parsed:
         first = self._one()
         while self._take("and"):
-            first = Two("and", first, self._one())
+            first = Joined("and", first, self._one())
         return first
 
     def _one(self) -> Parsed:
         if self._take("not"):
-            return Negated(self._one())
+            return Opposite(self._one())
         if self._take("("):
             inner = self.whole()
             self._expect(")")
@@ -195,7 +181,7 @@ class _Reader:
         if how := self._take("is", "==", "=", "!="):
             negative = how == "!=" or self._take("not") is not None
             found = InList(name, (self._value(),))
-            return Negated(found) if negative else found
+            return Opposite(found) if negative else found
         return On(name)
 
     def _value(self) -> str:
@@ -217,7 +203,7 @@ class _Reader:
         while sign := self._take(*COMPARING):
             right = self._sum()
             one = Compared(left, "==" if sign == "=" else sign, right)
-            found = one if found is None else Two("and", found, one)
+            found = one if found is None else Joined("and", found, one)
             left = right
         if found is None:
             raise NotUnderstood("compare two amounts, as in 'low + 2 <= high'")
@@ -300,9 +286,9 @@ class Statement:
         waiting: list[Parsed] = [self.parsed]
         while waiting:
             part = waiting.pop()
-            if isinstance(part, Two):
+            if isinstance(part, Joined):
                 waiting += [part.first, part.second]
-            elif isinstance(part, Negated):
+            elif isinstance(part, Opposite):
                 waiting.append(part.of)
             elif isinstance(part, Compared):
                 yield part
@@ -311,7 +297,7 @@ class Statement:
 def within_range(name: str, low: float, high: float) -> Parsed:
     """Say that a number lies between two others."""
     own = Sum(((name, 1.0),), 0.0)
-    return Two("and", Compared(Sum((), low), "<=", own), Compared(own, "<=", Sum((), high)))
+    return Joined("and", Compared(Sum((), low), "<=", own), Compared(own, "<=", Sum((), high)))
 
 
 def same_value(said: Any, value: Any) -> bool:
@@ -338,7 +324,7 @@ def _holds(parsed: Parsed, values: Values, judge: Callable[[Compared, Values], b
         return any(same_value(said, values[parsed.feature]) for said in parsed.values)
     if isinstance(parsed, On):
         return bool(values[parsed.feature])
-    if isinstance(parsed, Negated):
+    if isinstance(parsed, Opposite):
         return not _holds(parsed.of, values, judge)
     first = _holds(parsed.first, values, judge)
     if first is _SETTLES.get(parsed.how):

@@ -324,18 +324,27 @@ class Among:
 
 @dataclass(frozen=True)
 class Opposite:
-    """A statement does not hold."""
+    """A statement, as it was read or about coordinates, does not hold."""
 
-    of: Formula
+    of: Any
 
 
 @dataclass(frozen=True)
 class Joined:
-    """Both statements hold, or one of them does."""
+    """Two statements: both, one of them, the second if the first, or either both or none."""
 
-    how: Literal["and", "or"]
-    first: Formula
-    second: Formula
+    how: Literal["and", "or", "=>", "<=>"]
+    first: Any
+    second: Any
+
+    def plain(self) -> Joined:
+        """Return the same by "and" and "or" alone."""
+        if self.how == "=>":
+            return Joined("or", Opposite(self.first), self.second)
+        if self.how == "<=>":
+            ways = (Joined("=>", *pair).plain() for pair in ((self.first, self.second), (self.second, self.first)))
+            return Joined("and", *ways)
+        return self
 
 
 Formula = Within | Among | Opposite | Joined

@@ -20,12 +20,10 @@ from whence.features.relation_text import (
     WORDS,
     Compared,
     InList,
-    Negated,
     NotUnderstood,
     On,
     Parsed,
     Statement,
-    Two,
     parse,
     within_range,
 )
@@ -257,7 +255,7 @@ class _Binder:
             except NotUnderstood as error:
                 raise InputError(f"The 'function' of {name!r} must {error}.", parameter="function") from None
             self._add_formulas([pair], text)
-            told = Two("=>", InList(feature.from_, (str(value),)), InList(name, (str(follows),)))
+            told = Joined("=>", InList(feature.from_, (str(value),)), InList(name, (str(follows),)))
             self.statements.append(Statement(told, text))
 
     def _names(self, inside: str) -> list[str]:
@@ -268,7 +266,7 @@ class _Binder:
         return found
 
     def _add_parsed(self, parsed: Parsed, text: str) -> None:
-        if isinstance(parsed, Two) and parsed.how == "and":
+        if isinstance(parsed, Joined) and parsed.how == "and":
             self._add_parsed(parsed.first, text)
             self._add_parsed(parsed.second, text)
         elif isinstance(parsed, Compared) and len(_difference(parsed)[0]) != 1:
@@ -317,14 +315,9 @@ class _Binder:
             if not isinstance(column.feature, Binary):
                 raise NotUnderstood(f"say what {parsed.feature!r} is: only a feature that is on or off can stand alone")
             return _within(column, 1.0, 1.0)
-        if isinstance(parsed, Negated):
+        if isinstance(parsed, Opposite):
             return Opposite(self._formula(parsed.of))
-        first, second = self._formula(parsed.first), self._formula(parsed.second)
-        if parsed.how == "=>":
-            return Joined("or", Opposite(first), second)
-        if parsed.how == "<=>":
-            return Joined("and", Joined("or", Opposite(first), second), Joined("or", Opposite(second), first))
-        return Joined(parsed.how, first, second)
+        return Joined(parsed.how, self._formula(parsed.first), self._formula(parsed.second)).plain()
 
     def _interval(self, compared: Compared) -> Formula:
         terms, constant = _difference(compared)
@@ -399,7 +392,7 @@ class _Binder:
                 told = within_range(of, float(seen.min()), float(seen.max()))
             given = list(zip(by, together, strict=True))
             first: list[Parsed] = [InList(name, (str(value),)) for name, value in given]
-            self.statements.append(Statement(Two("=>", reduce(partial(Two, "and"), first), told), text))
+            self.statements.append(Statement(Joined("=>", reduce(partial(Joined, "and"), first), told), text))
             known = [self._equal(name, value) for name, value in given]
             found.append(Joined("or", Opposite(reduce(partial(Joined, "and"), known)), then))
         return found
