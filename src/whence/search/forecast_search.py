@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from whence import _core
 from whence.claims.forecast_costs import BandPricing, Broken, CurvePricing, ForecastBetween, LinearPricing, OrderBeats
@@ -17,6 +16,7 @@ from whence.search.forest_search import ForestFrontier, against_decision, prepar
 from whence.search.grid import KeptGrid
 from whence.util.aliases import Floats
 from whence.weights.forecast_weights import ForecastTrees
+from whence.weights.trees import BareMembers
 
 __all__ = ["SummedTrees", "crossing", "explain"]
 
@@ -123,7 +123,7 @@ class SummedTrees:
     """
 
     def __init__(self, trees: Sequence[ArrayTree], values: Sequence[Floats], offset: float, inputs: Floats) -> None:
-        self.members_ = _Bare(list(trees))
+        self.members_ = BareMembers(list(trees))
         self.inputs_ = inputs
         self.offset = offset
         found = [own[tree.leaf[tree.leaf >= 0]] for tree, own in zip(trees, values, strict=True)]
@@ -143,21 +143,6 @@ class SummedTrees:
             number = np.cumsum(tree.leaf >= 0) - 1
             total += self.leaf_values[begin + number[tree.apply(X)]]
         return total
-
-
-class _Bare:
-    """Trees without samples, as a grid wants them."""
-
-    #: Nothing counts for more than anything else.
-    mass: Floats | None = None
-
-    def __init__(self, trees: list[ArrayTree]) -> None:
-        self.trees = trees
-        self.order = np.zeros((len(trees), 1), dtype=np.int32)
-
-    def slices(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        nodes = sum(tree.node_count for tree in self.trees)
-        return np.zeros(nodes, dtype=np.int64), np.ones(nodes, dtype=np.int64)
 
 
 class CrossingFrontier(ForestFrontier):

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from whence.checks import Rule, one_of, whole
 from whence.errors import InputError, InputTypeError, NotFittedError, parameter_error
 from whence.util.aliases import Floats
-from whence.weights.base import Box, Capabilities, InputMap, SeenColumn, Weights, as_matrix
+from whence.weights.base import Capabilities, SeenColumn, Weights, as_matrix
 from whence.weights.forecasters import (
     Forecaster,
     LinearForecaster,
@@ -29,7 +29,7 @@ from whence.weights.forecasters import (
     forecaster_of,
     out_of_bag,
 )
-from whence.weights.trees import TreeWeights
+from whence.weights.trees import BareMembers, TreeWeights
 
 ResidualKind = Literal["oob", "cross", "in-sample"]
 KINDS = ("oob", "cross", "in-sample")
@@ -312,7 +312,7 @@ class ForecastTrees(_Forecasting, TreeWeights):
     def __init__(self, forecaster: TreeForecaster, missing: frozenset[int]) -> None:
         self.forecaster, self.missing = forecaster, missing
         trees, self.leaf_values, self.offsets = forecaster.laid(missing)
-        self.members_ = _Bare(trees)  # type: ignore[assignment]
+        self.members_ = BareMembers(trees)  # type: ignore[assignment]
         self.inputs_ = forecaster.inputs  # type: ignore[assignment]
         self.n_samples_, self.n_features_in_ = forecaster.inputs.shape
 
@@ -323,22 +323,3 @@ class ForecastLine(_Forecasting):
     def __init__(self, forecaster: LinearForecaster) -> None:
         self.forecaster: LinearForecaster = forecaster
         self.n_samples_, self.n_features_in_ = forecaster.inputs.shape
-
-    def cell(self, point: Floats, row: Floats, inputs: InputMap) -> Box | None:
-        return None
-
-
-class _Bare:
-    """Trees without samples, as a grid wants them."""
-
-    #: Nothing counts for more than anything else.
-    mass: Floats | None = None
-
-    def __init__(self, trees: list[Any]) -> None:
-        self.trees = trees
-        self.order = np.zeros((len(trees), 1), dtype=np.int32)
-
-    def slices(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the one sample that stands in all leaves."""
-        nodes = sum(tree.node_count for tree in self.trees)
-        return np.zeros(nodes, dtype=np.int64), np.ones(nodes, dtype=np.int64)

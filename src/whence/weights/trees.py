@@ -164,6 +164,22 @@ class LeafMembers:
         return np.where(self.size[t] > 0, np.add.reduceat(padded, ends)[::2], 0.0)
 
 
+class BareMembers:
+    """Trees without samples, as a grid wants them."""
+
+    #: Nothing counts for more than anything else.
+    mass: Floats | None = None
+
+    def __init__(self, trees: list[Any]) -> None:
+        self.trees = trees
+        self.order = np.zeros((len(trees), 1), dtype=np.int32)
+
+    def slices(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the one sample that stands in all leaves."""
+        nodes = sum(tree.node_count for tree in self.trees)
+        return np.zeros(nodes, dtype=np.int64), np.ones(nodes, dtype=np.int64)
+
+
 #: The context that members were asked about last, as its bytes, and its leaves. Not saved with them.
 _LAST: WeakKeyDictionary[LeafMembers, tuple[bytes, NDArray[np.int64]]] = WeakKeyDictionary()
 
