@@ -14,7 +14,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from joblib import parallel_config
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
 
 from whence.checks import FLAG, POSITIVE, Rule, one_of, share, whole
@@ -183,10 +182,7 @@ class KNNWeights(Weights):
 
     def take_circles(self, circles: Mapping[int, float]) -> None:
         """Take distances along these coordinates, each with its period, the short way round."""
-        if circles:
-            self._circles = dict(circles)
-        else:
-            self.__dict__.pop("_circles", None)
+        self._circles = dict(circles)
 
     @property
     def label(self) -> str:  # type: ignore[override]
@@ -223,10 +219,7 @@ class KNNWeights(Weights):
         self.points_ = points
         self.metric_ = replace(Metric.of(self.metric, points, bool(self.scaled)), circles=dict(self._circles))
         self.n_samples_, self.n_features_in_ = points.shape
-        if mass is not None:
-            self.mass_ = mass
-        else:
-            self.__dict__.pop("mass_", None)
+        self.mass_ = mass
         return self
 
     def far(self, row: ArrayLike) -> Floats:
@@ -254,22 +247,13 @@ class KNNWeights(Weights):
         """Return the row numbers of the k nearest observations, nearest first."""
         return np.argsort(np.round(self.far(row), TIE_DECIMALS), kind="stable")[: self.k]
 
-    def rows(self, X: NDArray[Any]) -> sparse.csr_matrix:
-        if self.by_distance:
-            return sparse.csr_matrix(np.array([self._row_by_distance(row) for row in X]).reshape(-1, self.n_samples_))
-        columns = np.concatenate([self.neighbours(row) for row in X])
-        starts = np.arange(0, columns.size + 1, self.k)
-        if self.mass_ is None:
-            values = np.full(columns.size, 1.0 / self.k)
-        else:
-            columns = np.sort(columns.reshape(-1, self.k), axis=1).ravel()
-            own = self.mass_[columns].reshape(-1, self.k)
-            values = np.ravel([row / row.sum() for row in own])
-        return sparse.csr_matrix((values, columns, starts), shape=(len(X), self.n_samples_))
+    def rows(self, X: NDArray[Any]) -> Floats:
+        return np.array([self._row(row) for row in X]).reshape(-1, self.n_samples_)
 
-    def _row_by_distance(self, row: Floats) -> Floats:
-        """Return weights in one context where neighbours count by their distance."""
+    def _row(self, row: Floats) -> Floats:
         members = self.neighbours(row)
+        if not self.by_distance:
+            return self.shared(members)
         far = self.far(row)[members]
         return self.shared(members, np.sqrt(np.maximum(far, 0.0)) if self.metric_.squared else far)
 
