@@ -114,17 +114,14 @@ class Pricing(Risk, ABC):
     @abstractmethod
     def of(self, costs: ArrayLike, weights: ArrayLike) -> float:
         """What a plan with the figures `costs` costs where the forecast is `weights`."""
-        ...
 
     @abstractmethod
     def figures(self, plan: Any) -> Floats:
         """The figures of a plan."""
-        ...
 
     @abstractmethod
     def changed(self, figures: Floats, factor: float, amount: float) -> Floats:
         """The figures of what costs `factor` times as much, less an amount."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,7 +165,6 @@ class _OrderPricing(Pricing):
     @abstractmethod
     def cost(self, order: Floats, forecast: Floats) -> float:
         """Of an order."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)

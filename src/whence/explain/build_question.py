@@ -43,11 +43,9 @@ class Subject(Protocol):
 
     def predictor_for(self, row: pd.Series) -> Any:
         """Return what engines see of it where a context lacks what this one lacks."""
-        ...
 
     def at_least_usual(self, share: float) -> Isolation | Nearby:
         """Return the contexts that are at least as usual as this share of the history."""
-        ...
 
 
 def claim_of(policy: Policy, request: Request, costs: Mapping[str, Floats]) -> PlanBeats:

@@ -209,7 +209,6 @@ class Forecaster(Subject, Protocol):
 
     def about(self) -> tuple[str, str, str]:
         """Return what is forecast, its unit, and the kind of the model."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,6 @@ class Sums(Protocol):
 
     def sums(self, X: Floats) -> Floats:
         """Return a number for every row."""
-        ...
 
 
 class AskedForecast(ABC):

@@ -35,7 +35,6 @@ class Tree(Protocol):
 
     def apply(self, X: NDArray[np.float32]) -> NDArray[np.int64]:
         """Return the leaf of every row."""
-        ...
 
 
 class LeafMembers:

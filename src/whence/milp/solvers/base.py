@@ -60,7 +60,6 @@ class Solver(Protocol):
 
     def solve(self, program: Program, settings: SolverSettings, lazy: Lazy | None = None) -> Outcome:
         """Solve `program`; `lazy` is called with every solution found, and the rows it returns are added."""
-        ...
 
 
 def imported(solver: str, package: str) -> Any:
