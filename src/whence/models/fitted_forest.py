@@ -31,7 +31,7 @@ class ReadForestWeights(ForestWeights):
 
     read: FittedTrees
     counted: NDArray[np.bool_] | None = None
-    _layout: Layout | None = None
+    _layout: Layout
     _views: dict[frozenset[int], ReadForestWeights]
     #: Columns that are missing in every context of a view.
     _gone: Sequence[int] = ()
@@ -65,7 +65,7 @@ class ReadForestWeights(ForestWeights):
     def fit(self, X: ArrayLike, Y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Record which rows of `X` stand in which leaf; they share its weight in proportion to `sample_weight`."""
         inputs = as_matrix(X, self.dtype, missing=self._takes_missing())
-        if self._layout is None:
+        if not hasattr(self, "_layout"):
             check_width(self.read.n_features, inputs.shape[1], f"{self.read.kind} model")
             self._layout = Layout.plain(inputs.shape[1])
         leaves = self._leaves(inputs)
@@ -96,7 +96,6 @@ class ReadForestWeights(ForestWeights):
         if not columns:
             return self
         if columns not in self._views:
-            assert self._layout is not None
             gone = frozenset(j for j, place in enumerate(self._layout.places) if place.at in columns)
             view = copy.copy(self)
             view._gone = sorted(columns)
@@ -106,7 +105,6 @@ class ReadForestWeights(ForestWeights):
 
     def _leaves(self, X: NDArray[Any]) -> NDArray[np.int64]:
         """Leaves, as nodes of the library's trees, by the model itself, whatever stands where numbers are missing."""
-        assert self._layout is not None
         if self._gone:
             X = X.copy()
             X[:, self._gone] = np.nan
@@ -133,7 +131,6 @@ class ReadForestWeights(ForestWeights):
 
     def _check_read(self, inputs: Floats, leaves: NDArray[np.int64]) -> None:
         """The arrays that are searched must lead every past context to the leaf that the model itself names."""
-        assert self._layout is not None
         rows = self._layout.model_rows(inputs)
         if self.read.single:
             rows = rows.astype(np.float32).astype(np.float64)
