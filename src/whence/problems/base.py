@@ -346,9 +346,9 @@ class DecisionProblem(ABC):
 
     def priced(self, Y: Floats, weights: Floats, outcomes: Sequence[str], common: bool) -> Priced:
         """Return the problem in one context as a function of its prices; `common`: one factor for prices of a kind."""
-        from whence.problems.pricing import Priced, declared
+        from whence.problems.priced_problems import priced
 
-        return Priced(self, Y, weights, declared(self), outcomes)
+        return priced(self, Y, weights, outcomes, common)
 
     # ---- decision-aware forests -----------------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,9 +20,6 @@ from whence.problems.quantity_sets import Quantities, QuantitySet, with_bounds
 from whence.risk import Risk, known_tail
 from whence.util.aliases import Floats
 from whence.util.linear_program import LinearProgram, minimise, with_tail
-
-if TYPE_CHECKING:
-    from whence.problems.priced_problems import PricedLines
 
 _FEASIBILITY = 1e-6
 
@@ -158,11 +155,6 @@ class LinearProblem(BaseEstimator, DecisionProblem, Quantities):  # type: ignore
         if tail is not None:
             program = with_tail(program, rows, w / tail)
         return minimise(program, "LinearProblem")[: space.variables]
-
-    def priced(self, Y: Floats, weights: Floats, outcomes: Sequence[str], common: bool) -> PricedLines:
-        from whence.problems.priced_problems import PricedLines
-
-        return PricedLines(self, Y, weights, outcomes)
 
     def with_rows(self, A_ub: Any, b_ub: Any) -> QuantitySet:
         """Return the plans that keep further rows ``A_ub @ z <= b_ub``, as a set of plans.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,9 +20,6 @@ from whence.problems.quantity_sets import Quantities
 from whence.risk import CVaR, Risk, known_tail
 from whence.util.aliases import Floats
 from whence.util.linear_program import LinearProgram, minimise, with_tail
-
-if TYPE_CHECKING:
-    from whence.problems.priced_problems import PricedNewsvendor
 
 Terms = tuple[Floats, Floats, float]
 
@@ -311,11 +308,6 @@ class Newsvendor(BaseEstimator, DecisionProblem, Quantities):  # type: ignore[mi
                 multipliers.append(_multiplier(rows, holding, backorder, budget))
         known = np.unique(multipliers)
         return StockCosts(demands, holding.copy(), backorder.copy(), known, budget if known.size > 1 else 0.0)
-
-    def priced(self, Y: Floats, weights: Floats, outcomes: Sequence[str], common: bool) -> PricedNewsvendor:
-        from whence.problems.priced_problems import PricedNewsvendor
-
-        return PricedNewsvendor(self, Y, weights, outcomes, common)
 
     def quantities(self, columns: int) -> int:
         """Return how many quantities a plan holds where outcomes have this many columns."""

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from whence.problems.pricing import Conditions, Limit, Moved, Parameter, Priced, Terms, usual_price
+from whence.problems.base import DecisionProblem
+from whence.problems.linear import LinearProblem, read_cost_map
+from whence.problems.newsvendor import Newsvendor
+from whence.problems.pricing import Conditions, Limit, Moved, Parameter, Priced, Terms, declared, usual_price
+from whence.problems.shipment import Shipment
+from whence.problems.shortest_path import ShortestPath
 from whence.risk import CVaR, Expectation, Risk, known_tail, tail_flow
 from whence.util.aliases import Floats
-
-if TYPE_CHECKING:
-    from whence.problems.base import DecisionProblem
-    from whence.problems.linear import LinearProblem
-    from whence.problems.newsvendor import Newsvendor
-    from whence.problems.shipment import Shipment
-    from whence.problems.shortest_path import ShortestPath
 
 #: Quantities, limits and demands that differ by less than this share are the same.
 SAME = 1e-9
@@ -57,8 +55,6 @@ class PricedNewsvendor(Priced):
 
     def at(self, values: Floats, moved: Moved | None = None) -> tuple[DecisionProblem, Floats]:
         """Return the newsvendor with these prices, and with the budget that is moved."""
-        from whence.problems.newsvendor import Newsvendor
-
         budget = self.problem.budget if moved is None or not moved.limits else moved.limits[0].to
         holding, backorder = np.maximum(self._holding @ values, 0.0), np.maximum(self._backorder @ values, 0.0)
         return Newsvendor(holding, backorder, budget, self.problem.names, self.problem.cost_unit), self.Y
@@ -105,8 +101,6 @@ class PricedNewsvendor(Priced):
 
     def unlimited(self) -> Newsvendor:
         """Return the newsvendor without a budget."""
-        from whence.problems.newsvendor import Newsvendor
-
         given = self.problem
         return Newsvendor(given.holding, given.backorder, None, given.names, given.cost_unit)
 
@@ -215,7 +209,7 @@ class PricedLines(Priced):
 
     problem: LinearProblem
 
-    def __init__(self, problem: LinearProblem, Y: Floats, weights: Floats, names: Sequence[str]) -> None:
+    def __init__(self, problem: LinearProblem, Y: Floats, weights: Floats, names: Sequence[str], common: bool) -> None:
         rows = problem.cost_rows(Y)
         values = weights @ rows / weights.sum()
         variables = problem.parts(names) or [f"variable {j}" for j in range(values.size)]
@@ -236,14 +230,10 @@ class PricedLines(Priced):
             problem = self._with_limits({one.name: one.to for one in moved.limits})
         if problem.cost_map is None:
             return problem, self.Y + more[None, :]
-        from whence.problems.linear import read_cost_map
-
         matrix, shift = read_cost_map(problem.cost_map)
         return self._changed(problem, cost_map=(matrix, shift + more)), self.Y
 
     def _changed(self, problem: LinearProblem, **given: Any) -> LinearProblem:
-        from whence.problems.linear import LinearProblem
-
         return LinearProblem(**{**problem.get_params(), **given})
 
     def _with_limits(self, to: dict[str, float]) -> LinearProblem:
@@ -346,7 +336,7 @@ class PricedShipment(Priced):
     problem: Shipment
     straight = False
 
-    def __init__(self, problem: Shipment, Y: Floats, weights: Floats, names: Sequence[str]) -> None:
+    def __init__(self, problem: Shipment, Y: Floats, weights: Floats, names: Sequence[str], common: bool) -> None:
         values = [float(getattr(problem, name)) for name in ("production_cost", "spot_cost", "shipping_cost")]
         usual = usual_price(np.array(values))
         words = ("a unit produced beforehand", "a unit produced at the last minute", "shipping a unit")
@@ -358,8 +348,6 @@ class PricedShipment(Priced):
 
     def at(self, values: Floats, moved: Moved | None = None) -> tuple[DecisionProblem, Floats]:
         """Return the shipment with these prices."""
-        from whence.problems.shipment import Shipment
-
         production, spot, shipping = np.maximum(values, 0.0).tolist()
         return Shipment(production, spot, shipping, self.problem.distances, self.problem.cost_unit), self.Y
 
@@ -388,3 +376,21 @@ class PricedShipment(Priced):
         slopes = self._least[1]
         here = self.costs(plan, np.array([0.0, low[1], low[2]]))
         return Terms(here - slopes @ low, np.array([float(np.sum(plan)), 0.0, 0.0]), slopes)
+
+
+#: The built-in problems, each with what it is as a function of its prices.
+KINDS: dict[type[DecisionProblem], Any] = {
+    LinearProblem: PricedLines,
+    Newsvendor: PricedNewsvendor,
+    Shipment: PricedShipment,
+    ShortestPath: PricedRoutes,
+}
+
+
+def priced(problem: DecisionProblem, Y: Floats, weights: Floats, names: Sequence[str], common: bool) -> Priced:
+    """Return a problem in one context as a function of its prices; `common`: one factor for prices of a kind."""
+    made = next((made for kind, made in KINDS.items() if isinstance(problem, kind)), None)
+    if made is None:
+        return Priced(problem, Y, weights, declared(problem), names)
+    found: Priced = made(problem, Y, weights, names, common)
+    return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -20,9 +20,6 @@ from whence.problems.quantity_sets import Quantities
 from whence.risk import Risk, known_tail
 from whence.util.aliases import Floats
 from whence.util.linear_program import LinearProgram, minimise, with_tail
-
-if TYPE_CHECKING:
-    from whence.problems.priced_problems import PricedShipment
 
 # The kernels look at every set of warehouses; beyond this many the linear program is written out instead.
 MOST_WAREHOUSES = 8
@@ -121,11 +118,6 @@ class Shipment(BaseEstimator, DecisionProblem, Quantities):  # type: ignore[misc
         rates = ship / money, spot / money, production / money
         plan = first_stage(*rates, y / units, w, tail, (low / units, upper / units)) * units
         return np.clip(plan, low, upper)
-
-    def priced(self, Y: Floats, weights: Floats, outcomes: Sequence[str], common: bool) -> PricedShipment:
-        from whence.problems.priced_problems import PricedShipment
-
-        return PricedShipment(self, Y, weights, outcomes)
 
     @property
     def continuous(self) -> bool:

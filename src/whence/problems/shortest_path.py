@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -24,9 +24,6 @@ from whence.risk import Risk, known_tail, tail_flow
 from whence.util.aliases import Floats
 from whence.util.json import to_plain
 from whence.util.linear_program import check_time
-
-if TYPE_CHECKING:
-    from whence.problems.priced_problems import PricedRoutes
 
 # Distributions tried at the root, and how many of the best stay to bound partial routes.
 ROOT_ROUNDS = 30
@@ -253,11 +250,6 @@ class ShortestPath(BaseEstimator, DecisionProblem, Network):  # type: ignore[mis
     def cost_rows(self, Y: Floats) -> Floats:
         """Cost of every edge, one row per row of `Y`: a route costs their product with its :meth:`vector`."""
         return check_outcomes(Y, self.outcome_columns(), "ShortestPath")
-
-    def priced(self, Y: Floats, weights: Floats, outcomes: Sequence[str], common: bool) -> PricedRoutes:
-        from whence.problems.priced_problems import PricedRoutes
-
-        return PricedRoutes(self, Y, weights, outcomes, common)
 
     def polytope(self) -> Polytope:
         """Return the unit flows from source to target, whose corners are the routes of an acyclic graph.
