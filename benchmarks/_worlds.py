@@ -11,6 +11,7 @@ from scipy import stats
 
 import whence as wh
 from whence.util.aliases import Floats
+from whence.worlds.calibration import excess_there
 
 __all__ = ["CLASSES", "World"]
 
@@ -41,6 +42,32 @@ class World:
             self.risk.of(np.asarray(self.problem.costs(plan, drawn)), even) for plan in (why.alternative, why.decision)
         ]
         return float(costs[0] - costs[1] - why.tolerance)
+
+    def truth(self, why: Any, count: int = 4000) -> bool:
+        """Whether the explanation is true as it is asked: better by its margin, or so near to the best plan."""
+        at = np.repeat(np.asarray(why.context, dtype=np.float64)[None, :], count, axis=0)
+        drawn = self.outcomes(np.random.default_rng(5), at)
+        return excess_there(why, self.problem, self.risk, drawn, np.full(count, 1.0 / count)) <= why.tolerance
+
+    def has_true(self, why: Any, count: int = 400) -> bool:
+        """Whether the alternative really costs less than the decision somewhere: in one of so many new contexts.
+
+        The one in which it looks best is looked at again with other draws.
+        """
+        rng = np.random.default_rng(6)
+        contexts = self.contexts(rng, count)
+
+        def excess(at: Floats, draws: int) -> float:
+            drawn = self.outcomes(rng, np.repeat(at[None, :], draws, axis=0))
+            even = np.full(draws, 1.0 / draws)
+            mine, decided = (
+                self.risk.of(np.asarray(self.problem.costs(plan, drawn)), even)
+                for plan in (why.alternative, why.decision)
+            )
+            return float(mine - decided)
+
+        least = min(contexts, key=lambda at: excess(at, 200))
+        return excess(least, 4000) < 0.0
 
     def above_best(self, why: Any, count: int = 4000) -> float:
         """By which share the alternative really costs more than the best plan in the context found."""

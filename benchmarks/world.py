@@ -2,6 +2,7 @@
 
     python benchmarks/world.py [--class NAME]... [--policies N] [--questions N] [--start SEED] [--refits N] [--tables]
     python benchmarks/world.py --real [--policies N] [--questions N] [--start SEED] [--tables]
+    python benchmarks/world.py --claims --class NAME... [--policies N] [--questions N] [--start SEED] [--tables]
     python benchmarks/world.py --within 0.05 --class NAME [--policies N] [--questions N] [--start SEED]
 
 Every policy of a class is written to ``.benchmarks/world`` once it is done, so that classes may be run one at a time
@@ -60,7 +61,8 @@ def measured(name: str, seed: int, questions: int, refits: bool) -> dict[str, An
         if nearest.status == "already" or nearest.context is None:
             continue
         asked += 1
-        found["answers"].append(counted(world, nearest, "nearest", 0.0, 0.0))
+        possible = world.has_true(nearest)
+        found["answers"].append(counted(world, nearest, "nearest", 0.0, 0.0) | {"possible": possible})
         kinds = ["worlds", "seed", "bootstrap"] if refits else ["worlds"]
         if world.weights(0).get_params().get("random_state", "none") == "none" and "seed" in kinds:
             kinds.remove("seed")
@@ -75,7 +77,7 @@ def measured(name: str, seed: int, questions: int, refits: bool) -> dict[str, An
                     time_limit=LIMIT if kind != "worlds" else None,
                 )
                 spent = time.process_time() - began
-                found["answers"].append(counted(world, why, kind, share, spent))
+                found["answers"].append(counted(world, why, kind, share, spent) | {"possible": possible})
                 found.setdefault("first", {}).setdefault(kind, spent)
     kept = next(iter(policy.worlds_.curves.values())) if hasattr(policy, "worlds_") else None
     if kept is not None:
@@ -144,6 +146,73 @@ def print_best(options: argparse.Namespace) -> None:
         print(f"told how near {len(told)}: true {np.mean(near):.2f}" if told else "told how near 0", end="; ")
         print(f"within {sorted({round(a['wider'] * options.within, 3) for a in told})};", end=" ")
         print(f"first question {np.mean([some[0]['seconds'] for some in every if some]):.1f} CPU s", flush=True)
+
+
+def claimed(name: str, seed: int, questions: int) -> dict[str, Any]:
+    """Answers of one policy to other questions than whether a plan is better: near to the best, of a set, or any."""
+    n, make = CLASSES[name]
+    rng = np.random.default_rng([seed, list(CLASSES).index(name)])
+    world = make(rng)
+    policy = wh.Policy(world.problem, world.weights(seed), world.risk).fit(*world.history(n, rng))
+    found: dict[str, Any] = {"class": name, "seed": seed, "answers": []}
+    first = [float(policy.decide(there)[0]) for there in world.contexts(rng, 40)]
+    many = world.problem.at_least(0, round(float(np.quantile(first, 0.75)), 1))
+    for claim in CLAIMS:
+        asked = 0
+        for _ in range(4 * questions):
+            if asked == questions:
+                break
+            here, there = world.contexts(rng, 2)
+            options: dict[str, Any] = {"instead": policy.decide(there), "kind": "absolute", "within": 0.1}
+            if claim != CLAIMS[0]:
+                options = {"instead": many if claim == CLAIMS[1] else None}
+            nearest = policy.explain(here, **options, time_limit=LIMIT)
+            if nearest.status == "already" or nearest.context is None:
+                continue
+            asked += 1
+            for share in (0.0, 0.7, 0.9):
+                began = time.process_time()
+                why = policy.explain(here, **options, holds=share) if share else nearest
+                told = {"claim": claim, "asked": share, "true": world.truth(why), "distance": why.distance}
+                reached = why.reliance is not None and bool(why.reliance.reached)
+                found["answers"].append({**told, "reached": reached, "seconds": time.process_time() - began})
+    return found
+
+
+def claims_summary(found: list[dict[str, Any]]) -> list[list[str]]:
+    """A row for every kind of claim and class: the share of true answers, and how many reach what was asked for."""
+    rows = []
+    for claim in CLAIMS:
+        for name in [*CLASSES, "all"]:
+            mine = [one for one in found if name in (one["class"], "all")]
+            answers = [answer for one in mine for answer in one["answers"] if answer["claim"] == claim]
+            if not answers:
+                continue
+            row = [claim, name, str(len(mine)), str(sum(a["asked"] == 0.9 for a in answers))]
+            for share in (0.0, 0.7, 0.9):
+                some = [a for a in answers if a["asked"] == share]
+                told = [a["true"] for a in some if a["reached"] or not share]
+                row.append(f"{np.mean(told):.2f} of {len(told)}" if told else "-")
+            rows.append(row)
+    return rows
+
+
+CLAIMS = ("within 10 % of the best", "a set of plans", "no plan")
+CLAIMS_HEAD = ["asked about", "class", "policies", "questions", "nearest", "0.7", "0.9"]
+
+
+def other_claims(options: argparse.Namespace) -> None:
+    """Measure other claims, or make their table."""
+    for seed in range(options.start, options.start + options.policies) if not options.tables else ():
+        for name in options.classes:
+            path = KEPT / f"claims-{list(CLASSES).index(name):02d}-{seed}.json"
+            if not path.exists():
+                path.write_text(json.dumps(claimed(name, seed, options.questions)))
+    rows = claims_summary(records(options.start, kind="claims"))
+    table = "".join(f"| {' | '.join(row)} |\n" for row in [CLAIMS_HEAD, ["---"] * len(CLAIMS_HEAD), *rows])
+    print(table)
+    if options.tables:
+        Path(ROOT / "docs" / "benchmarks" / "tables" / "world-claims.md").write_text(table)
 
 
 def halved(name: str, seed: int, questions: int) -> dict[str, Any]:
@@ -229,7 +298,8 @@ def summary(found: list[dict[str, Any]]) -> list[list[str]]:
                 told = [a for a in some if a["found"] and (kind != "worlds" or a["reached"])]
                 row.append(f"{np.mean([a['true'] for a in told]):.2f}" if told else "-")
         nine = [a for a in answers if a["kind"] == "worlds" and a["asked"] == 0.9]
-        row.append(f"{np.mean([a['reached'] for a in nine]):.2f}" if nine else "-")
+        for some in (nine, [a for a in nine if a.get("possible")]):
+            row.append(f"{np.mean([a['reached'] for a in some]):.2f}" if some else "-")
         near = [a["distance"] for a in answers if a["kind"] == "nearest"]
         far = [a["distance"] for a in nine if a["reached"]]
         row += [f"{np.mean(near):.2f}", f"{np.mean(far):.2f}" if far else "-"]
@@ -240,7 +310,7 @@ def summary(found: list[dict[str, Any]]) -> list[list[str]]:
 
 HEAD = [
     "class", "policies", "questions", "nearest", "seed .9", "bootstrap .9", *(f"worlds {s}" for s in ASKED),
-    "answered at .9", "distance nearest", "distance at .9", "calibration, CPU s",
+    "answered at .9", "of those that can be true", "distance nearest", "distance at .9", "calibration, CPU s",
 ]  # fmt: skip
 
 
@@ -302,6 +372,9 @@ def main() -> None:
     parser.add_argument("--refits", type=int, default=0, help="of how many policies refits are asked as well")
     parser.add_argument("--real", action="store_true", help="the real cases, cut in two")
     parser.add_argument("--within", type=float, help="absolute questions: the share of the best plan's cost allowed")
+    parser.add_argument(
+        "--claims", action="store_true", help="near to the best, sets of plans, and no plan (newsvendors)"
+    )
     parser.add_argument("--tables", action="store_true")
     options = parser.parse_args()
     # New contexts may lie a little outside a small history.
@@ -310,8 +383,8 @@ def main() -> None:
     if options.within is not None:
         print_best(options)
         return
-    if options.real:
-        cut_in_two(options)
+    if options.real or options.claims:
+        (cut_in_two if options.real else other_claims)(options)
         return
     for seed in range(options.start, options.start + options.policies) if not options.tables else ():
         for name in options.classes or CLASSES:

@@ -11,6 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.metadata_routing import UNUSED
 
@@ -138,8 +139,10 @@ class Decider(BaseEstimator):  # type: ignore[misc]
         single = np.dtype(self.weights_.compared_as) == np.float32
         self.schema_ = self.schema_.cut_at(self._cuts(), self._sees_units, single)
 
-    def with_outcomes(self, outcomes: Floats, seed: int) -> Self:
+    def with_outcomes(self, outcomes: Floats, seed: int, rows: NDArray[np.int64] | None = None) -> Self:
         """Return this policy as it would be had other outcomes followed the past contexts, with other random numbers.
+
+        Where `rows` are given, it has seen no other past contexts than these.
 
         Examples
         --------
@@ -151,8 +154,11 @@ class Decider(BaseEstimator):  # type: ignore[misc]
         """
         other = copy.copy(self)
         other.__dict__.pop("worlds_", None)
-        weights = self.weights_.for_outcomes(self.past_inputs(), outcomes, seed)
-        other._learn(weights, self.past_inputs(), outcomes, self.weights_.counts)
+        inputs, counts = self.past_inputs(), self.weights_.counts
+        if rows is not None:
+            other.X_, inputs, outcomes = self.X_.iloc[rows], inputs[rows], outcomes[rows]
+            counts = None if counts is None else counts[rows]
+        other._learn(self.weights_.for_outcomes(inputs, outcomes, seed), inputs, outcomes, counts)
         other.Y_ = outcomes
         return other
 

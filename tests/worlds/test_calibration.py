@@ -18,7 +18,17 @@ import whence as wh
 from whence.errors import InputError
 from whence.explain.robust import Held
 from whence.worlds import Calibration, Curve, Worlds
-from whence.worlds.calibration import drawn_rows, excess_there, ladder_of, times_there
+from whence.worlds.calibration import (
+    BETWEEN,
+    EVERY,
+    FIRST,
+    LADDER,
+    UNSEEN,
+    drawn_rows,
+    excess_there,
+    ladder_of,
+    times_there,
+)  # fmt: skip
 
 RNG = np.random.default_rng(1)
 X = RNG.random((70, 2))
@@ -381,3 +391,46 @@ def test_times_of_what_is_allowed_by_hand(policy: wh.Policy, plan: Any) -> None:
     mine = float((np.maximum(over, 0) + 3 * np.maximum(-over, 0)).mean())
     # The best order for these three is the highest: it costs 20, 10 and nothing.
     assert times_there(best, policy.problem, policy.risk_, outcomes, even) == pytest.approx((mine - 10.0) / 0.5)
+
+
+def calibration(policy: wh.Policy) -> Calibration:
+    made = Calibration(policy, Worlds(), lambda *_: None)
+    made.kappas = ladder_of(policy)
+    made._past = policy.weights_.weights(policy.past_inputs(), as_sparse=True)
+    return made
+
+
+@pytest.mark.parametrize("weights", [None, wh.DecisionForest(n_trees=5, random_state=0)])
+def test_questions_are_about_contexts_that_the_policy_of_the_world_has_not_seen(weights: Any) -> None:
+    """As those of users are: it is fitted to all other past contexts, and to nothing else."""
+    policy = fitted(weights)
+    world, _, unseen = calibration(policy)._simulated(Worlds().model_of(policy), policy, 0)
+    assert len(unseen) == UNSEEN
+    seen = np.setdiff1d(np.arange(len(X)), unseen)
+    assert world.X_.equals(policy.X_.iloc[seen])
+    again = fitted(world.weights_).fit(X[seen], world.Y_)
+    for row in unseen:
+        assert world.decide(X[row]) == again.decide(X[row])
+
+
+def test_neighbours_that_need_all_past_contexts_have_them() -> None:
+    """Fewer than so many neighbours are none to ask."""
+    policy = wh.Policy(wh.Newsvendor(1, 3), wh.KNNWeights(k=19)).fit(X[:20], Y[:20])
+    world, _, unseen = calibration(policy)._simulated(Worlds().model_of(policy), policy, 0)
+    assert len(world.X_) == len(unseen) == 20
+
+
+def test_later_worlds_are_asked_where_the_share_of_true_answers_rises(policy: wh.Policy) -> None:
+    """The first ones at coarse steps; then each question at every third step between few true answers and most."""
+    steps, kappas = calibration(policy)._steps, sorted(LADDER + BETWEEN)
+    first = [i for i, kappa in enumerate(kappas) if kappa in LADDER]
+    assert steps([], 0) == [first]
+    turns = np.linspace(1.0, 11.0, 24)
+    seen: list[list[float | None]] = [[1.0 if k >= turn else np.inf for k in kappas] for turn in turns]
+    sure = next(i for i, kappa in enumerate(kappas) if kappa >= turns[-1])
+    assert max(steps(seen, 2)[0]) == sure
+    turned = steps(seen, FIRST)
+    few = max(i for i, kappa in enumerate(kappas) if np.mean(turns <= kappa) <= 0.4)
+    assert {step for some in turned for step in some} == {0, *range(few, sure + 1)}
+    assert set.intersection(*map(set, turned)) == {0, sure}
+    assert len(turned) == EVERY

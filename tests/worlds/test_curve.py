@@ -71,3 +71,23 @@ def test_counting() -> None:
         (3, 2, 1),
         (2, 1, 1),
     )
+
+
+def test_steps_that_were_not_asked_count_for_what_lies_between() -> None:
+    """As near as they are to the answers on both sides, and not at all where there is none beyond."""
+    between = [np.inf, np.nan, np.nan, 1.0, np.nan, None]
+    assert counted((0.0, 1.0, 2.0, 4.0, 5.0, 6.0), 8 * [between]) == ((8, 8, 8, 8, 0, 0), (0, 2, 4, 8, 0, 0))
+    assert counted((0.0, 1.0, 2.0), [[1.0, np.nan, np.nan], [np.nan, 1.0, np.nan]]) == ((1, 1, 0), (1, 1, 0))
+
+
+def test_halves_of_the_questions_see_the_same_curve() -> None:
+    """Answers that turn true at some step: asked at every other step, a question counts as if asked at all, about."""
+    kappas = tuple(float(i) for i in range(9))
+    turns = np.random.default_rng(2).uniform(0.0, 8.0, 4000)
+    every = [[1.0 if kappa >= turn else np.inf for kappa in kappas] for turn in turns]
+    half = [
+        [one if i in (0, 8) or i % 2 == j % 2 else np.nan for i, one in enumerate(row)] for j, row in enumerate(every)
+    ]
+    (_, all_true), (answered, true) = counted(kappas, every), counted(kappas, half)
+    assert set(answered) == {4000}
+    assert np.abs(np.array(all_true) - true).max() < 0.02 * 4000

@@ -7,6 +7,7 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 from whence.errors import InputError
+from whence.worlds.bagging import Bagging
 from whence.worlds.smoothers import KernelRidge, Ridge
 from whence.worlds.world_model import WorldModel, candidates, explained_share
 
@@ -84,3 +85,22 @@ def test_a_kernel_finds_waves() -> None:
     new = RNG.random((50, 3)) * 0.8 + 0.1
     missed = KernelRidge().fit(X, waves).predict(new) - (np.sin(6 * new[:, :1]) + new[:, 1:2])
     assert np.abs(missed).mean() < 0.1
+
+
+def test_a_forest_says_of_rows_what_trees_say_that_have_not_seen_them() -> None:
+    """With noise alone, what is said of rows that were seen is near to them, and of unseen ones it is not."""
+    noise = RNG.normal(size=(120, 2))
+    model = Bagging().fit(X, noise, seed=1)
+    seen, unseen = (float(((noise - said) ** 2).mean()) for said in (model.predict(X), model.unseen))
+    assert seen < 0.6 < 1.0 < unseen
+    assert (Bagging().fit(X, noise, seed=1).predict(X) == model.predict(X)).all()
+    assert (Bagging().fit(X, noise, seed=2).predict(X) != model.predict(X)).any()
+
+
+def test_a_forest_predicts_where_numbers_are_missing() -> None:
+    """A missing number goes to one side of a split, as others like it did."""
+    gaps = X.copy()
+    gaps[::3, 0] = np.nan
+    outcomes = np.where(np.isnan(gaps[:, :1]), 50.0, 10.0)
+    said = Bagging().fit(gaps, outcomes, seed=0).predict(gaps)
+    assert np.abs(said - outcomes).mean() < 5.0

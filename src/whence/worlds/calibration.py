@@ -36,17 +36,26 @@ __all__ = [
 
 #: Simulated worlds, and questions in each of them.
 WORLDS, QUESTIONS = 12, 6
-#: Steps of standard errors over a hundred trees; other numbers of trees, or of neighbours, have their own.
+#: Steps of standard errors over a hundred trees; other numbers of trees, or of neighbours, have their own. The first
+#: worlds are asked at these.
 LADDER = (0.0, 2.0, 5.0, 8.0, 12.0, 16.0, 21.0, 28.0, 38.0)
+#: Steps between them. Later worlds are asked at all steps where the share of true answers rises from few to most, each
+#: question at every third one.
+BETWEEN = (1.0, 3.0, 4.0, 6.5, 10.0, 14.0, 18.5, 24.5, 33.0)
+#: How many worlds are the first; between which shares of true answers, the second one safely so, the later ones are
+#: asked; and that every third of these steps is asked of a question.
+FIRST, RISES, EVERY = 4, (0.4, 0.93), 3
 #: Boxes after which a search in a world gives what it has found: fewer where each takes longer, since it looks at more
 #: observations.
 NODES, BOXES_TIMES_ROWS = (500, 6_000), 700_000
-#: Pairs of past contexts that are drawn for each question, at most.
-TRIES = 4
-#: Once this large a share of this many answers is true, more standard errors are not tried in the next worlds.
-SURELY, OF_SO_MANY = 0.99, 24
-#: The same of the first worlds, where all answers are true; should later ones not be, more are tried again.
-OF_THE_FIRST = 12
+#: Pairs of contexts that are drawn for each question, at most: of those that the policy has not seen, and after that as
+#: many times with the plan of any past context, where the same few plans are decided nearly everywhere.
+TRIES, MORE_TRIES = 4, 3
+#: Past contexts, or this part of them where there are few, that the policy of a world has not seen: questions are about
+#: these, as users ask about new contexts. In those that it has seen, its plans follow the luck of their own outcomes.
+UNSEEN, PART_UNSEEN = 8, 5
+#: Once as many answers, and all of them, are true, more standard errors are not tried in the next of the first worlds.
+SURELY = 12
 #: The fewest worlds that a curve is made of.
 LEAST_WORLDS = 2
 #: The number of the first of the worlds in which one question is asked by itself: others than those of the curve.
@@ -58,6 +67,8 @@ AT_ONCE = 2
 Steps = Callable[[float], Any]
 #: From a world's policy, a past context and what is asked instead to the steps; None where it is no question.
 Ask = Callable[[Any, pd.Series, Any], "Steps | None"]
+#: The numbers of the steps at which questions are asked, which take turns with these.
+Plan = list[list[int]]
 
 
 class Kind(NamedTuple):
@@ -106,7 +117,7 @@ def ladder_of(policy: Any) -> tuple[float, ...]:
         return LADDER[:1]
     voters = weights.per_tree(policy.past_inputs()[0])
     factor = 1.0 if voters is None else float(np.sqrt(len(voters) / 100.0))
-    return tuple(round(factor * kappa, 3) for kappa in LADDER)
+    return tuple(round(factor * kappa, 3) for kappa in sorted(LADDER + BETWEEN))
 
 
 @dataclass
@@ -135,12 +146,13 @@ class Calibration:
         # A world that there was no time for is left out: what was seen of it would be the questions soon answered.
         with suppress(OutOfTime):
             model = self.worlds.model_of(self.policy, lambda: self._check_time(0))
+            self._past = self.policy.weights_.weights(self.policy.past_inputs(), as_sparse=True)
             began = time.perf_counter()
             for first in range(0, self.count, AT_ONCE):
                 each = AT_ONCE * (time.perf_counter() - began) / first if first else 0.0
                 self._check_time(first + 1, each)
                 numbers = range(first, min(first + AT_ONCE, self.count))
-                for found in self._worlds(model, numbers, self._steps_left(seen)):
+                for found in self._worlds(model, numbers, self._steps(seen, first)):
                     seen += found
                 made = numbers.stop
         if made < min(LEAST_WORLDS, self.count):
@@ -161,15 +173,27 @@ class Calibration:
         if limits.remaining <= needed:
             raise OutOfTime
 
-    def _steps_left(self, seen: list[list[float | None]]) -> int:
-        """How many steps are worth trying: beyond one at which nearly all answers are true nothing is learnt."""
-        answered, true = counted(self.kappas, seen)
-        for i, (many, right) in enumerate(zip(answered, true, strict=True)):
-            if (many >= OF_SO_MANY and right >= SURELY * many) or (many >= OF_THE_FIRST and right == many):
-                return i + 1
-        return len(self.kappas)
+    def _steps(self, seen: list[list[float | None]], worlds: int) -> Plan:
+        """At which steps the questions of the next worlds are asked, which take turns with these.
 
-    def _worlds(self, model: WorldModel, numbers: range, steps: int) -> list[list[list[float | None]]]:
+        After so many `worlds`. Beyond a step at which nearly all answers are true nothing is learnt, and nobody asks
+        for less than a few.
+        """
+        answered, true = counted(self.kappas, seen)
+        last = len(self.kappas) - 1
+        if worlds < FIRST or len(self.kappas) < len(LADDER):
+            sure = (i for i, many in enumerate(answered) if many >= SURELY and true[i] == many)
+            end = next(sure, last)
+            coarse = sorted(LADDER + BETWEEN).index
+            some = [coarse(kappa) for kappa in LADDER] if last else [0]
+            return [[i for i, before in zip(some, [-1, *some], strict=False) if before < end]]
+        curve = Curve(self.kappas, answered, true, len(seen), worlds, self.count, "", 0.0)
+        few, most = RISES
+        start = max(int(np.searchsorted(curve.shares, few, side="right")) - 1, 0)
+        end = min(int(np.searchsorted(curve.safe_shares, most)), last)
+        return [sorted({0, end, *range(start + i, end, EVERY)}) for i in range(EVERY)]
+
+    def _worlds(self, model: WorldModel, numbers: range, steps: Plan) -> list[list[list[float | None]]]:
         """Ask the questions of some worlds at once."""
         count = min(len(numbers), effective_n_jobs(-1))
         policies = [copy.copy(self.policy) for _ in numbers]
@@ -182,56 +206,86 @@ class Calibration:
         # Models are fitted and asked here, one after the other: filters of warnings are not for two threads either.
         worlds = [self._simulated(model, one, number) for one, number in zip(policies, numbers, strict=True)]
         ask = Parallel(n_jobs=count, prefer="threads")
-        answers = list(ask(delayed(self._asked)(world, rng, steps) for world, rng in worlds))
+        answers = list(ask(delayed(self._asked)(*world, steps) for world in worlds))
         return [self._judged(model, one, found) for one, found in zip(policies, answers, strict=True)]
 
-    def _simulated(self, model: WorldModel, policy: Any, number: int) -> tuple[Any, np.random.Generator]:
-        """Return the policy of one world, and what draws its questions."""
+    def _simulated(
+        self, model: WorldModel, policy: Any, number: int
+    ) -> tuple[Any, np.random.Generator, NDArray[np.int64]]:
+        """Return the policy of one world, what draws its questions, and the past contexts that it has not seen."""
         number += 0 if self.own is None else OWN
         rng = np.random.default_rng(np.random.SeedSequence([base_seed(policy), 31, number]))
-        past = policy.weights_.weights(policy.past_inputs(), as_sparse=True)
-        history = model.drawn(drawn_rows(past, rng))
-        return policy.with_outcomes(history, int(rng.integers(2**31))), rng
+        history, seed = model.drawn(drawn_rows(self._past, rng)), int(rng.integers(2**31))
+        if self.own is not None:
+            return policy.with_outcomes(history, seed), rng, np.empty(0, dtype=np.int64)
+        count = len(history)
+        unseen = rng.permutation(count)[: min(UNSEEN, count // PART_UNSEEN)]
+        if len(unseen) > 1:
+            # Where there are hardly more than as many neighbours as count, all are needed.
+            with suppress(WhenceError):
+                return policy.with_outcomes(history, seed, np.setdiff1d(np.arange(count), unseen)), rng, unseen
+        return policy.with_outcomes(history, seed), rng, np.arange(count)
 
-    def _asked(self, world: Any, rng: np.random.Generator, steps: int) -> list[list[Any]]:
+    def _asked(
+        self, world: Any, rng: np.random.Generator, unseen: NDArray[np.int64], steps: Plan
+    ) -> list[dict[int, Any]]:
         """Ask the questions of one world, step by step, as long as there are answers."""
-        found: list[list[Any]] = []
-        for climb in self._questions(world, rng):
-            found.append([])
-            for kappa in self.kappas[:steps]:
+        found: list[dict[int, Any]] = []
+        for number, climb in enumerate(self._questions(world, rng, unseen)):
+            found.append({})
+            for step in steps[number % len(steps)]:
                 if self.limits.remaining <= 0.0:
                     raise OutOfTime
-                explanation = climb(kappa)
+                explanation = climb(self.kappas[step])
+                found[-1][step] = explanation
                 if explanation.context is None:
                     break
-                found[-1].append(explanation)
         return found
 
-    def _judged(self, model: WorldModel, policy: Any, found: list[list[Any]]) -> list[list[float | None]]:
-        """Return by question and step how many times as much must be allowed; None where there is no answer."""
-        truths = iter(self._truths(model, policy, [one for answers in found for one in answers]))
-        left = len(self.kappas)
-        return [[next(truths) for _ in answers] + [None] * (left - len(answers)) for answers in found]
+    def _judged(self, model: WorldModel, policy: Any, found: list[dict[int, Any]]) -> list[list[float | None]]:
+        """Return by question and step how many times as much must be allowed.
 
-    def _questions(self, world: Any, rng: np.random.Generator) -> Iterator[Steps]:
-        """Questions that are none already: a past context of the world, and the plan of another one or a set."""
+        That is None where there is no answer, and not a number where it was not asked.
+        """
+        answers = [one for some in found for one in some.values() if one.context is not None]
+        truths = iter(self._truths(model, policy, answers))
+        judged = []
+        for some in found:
+            row: list[float | None] = [np.nan] * len(self.kappas)
+            for step, one in some.items():
+                if one.context is None:
+                    # More standard errors are never nearer: by more than these there is nothing, either.
+                    row[step:] = [None] * (len(row) - step)
+                else:
+                    row[step] = next(truths)
+            judged.append(row)
+        return judged
+
+    def _questions(self, world: Any, rng: np.random.Generator, unseen: NDArray[np.int64]) -> Iterator[Steps]:
+        """Questions that are none already: a past context, and the plan of another one or a set."""
         if self.own is not None:
             with suppress(WhenceError):  # such as a plan that is the decision in this world
                 climb = self.ask(world, *self.own[:2])
                 if climb is not None:
                     yield climb
             return
-        made = 0
-        for _ in range(TRIES * self.questions):
-            if made == self.questions:
+        made, searched, past = 0, 0, self.policy.X_
+        few = TRIES * self.questions
+        for drawn in range((1 + MORE_TRIES) * few):
+            if self.questions == made or searched == few:
                 return
-            here, there = (world.X_.iloc[int(i)] for i in rng.integers(len(world.X_), size=2))
+            other = rng.choice(unseen if drawn < few else len(past))
+            here, there = (past.iloc[int(i)] for i in (unseen[drawn % len(unseen)], other))
             try:
                 instead = world.decision_in(world.schema_.row(there)).plan if self.single else self.plans
                 climb = self.ask(world, here, instead)
             except WhenceError:
                 continue  # such as a context that cannot be explained from
-            if climb is not None:
+            if climb is None:
+                continue
+            searched += 1
+            # A plan that is better nowhere tells nothing of answers.
+            if climb(self.kappas[0]).context is not None:
                 made += 1
                 yield climb
 

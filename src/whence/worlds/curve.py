@@ -151,14 +151,27 @@ def counted(
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """How many questions are answered at each step, and how many truly where this many times as much is allowed.
 
-    Of each question and step it is known how many times as much that takes; None where it has no answer.
+    Of each question and step it is known how many times as much that takes; None where it has no answer. Where it was
+    not asked (not a number), it counts for what lies between its answers on both sides.
 
     >>> counted((0.0, 4.0), [[1.0, None], [2.0, 1.0]])
     ((2, 1), (1, 1))
+    >>> counted((0.0, 1.0, 2.0), 4 * [[2.0, np.nan, 1.0]])
+    ((4, 4, 4), (0, 2, 4))
     """
-    answered, true = [0] * len(kappas), [0] * len(kappas)
+    answered, true = [0] * len(kappas), [0.0] * len(kappas)
     for question in seen:
-        for i, needed in enumerate(question):
-            answered[i] += needed is not None
-            true[i] += needed is not None and needed <= times
-    return tuple(answered), tuple(true)
+        asked = [i for i, needed in enumerate(question) if needed is not None and not math.isnan(needed)]
+        for low, high in zip([-1, *asked], asked, strict=False):
+            above = question[high]
+            assert above is not None
+            true[high] += above <= times
+            answered[high] += 1
+            below = question[low] if low >= 0 else None
+            if below is None:
+                continue
+            for i in range(low + 1, high):
+                part = (kappas[i] - kappas[low]) / (kappas[high] - kappas[low])
+                answered[i] += 1
+                true[i] += (1.0 - part) * (below <= times) + part * (above <= times)
+    return tuple(answered), tuple(round(count) for count in true)

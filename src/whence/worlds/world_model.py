@@ -7,7 +7,6 @@ it lie the errors that these predictions made there, drawn from past contexts th
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -16,20 +15,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 from sklearn.base import clone
-from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
+from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.model_selection import KFold
 from threadpoolctl import threadpool_limits
 
 from whence.errors import InputError
 from whence.util.aliases import Floats
+from whence.worlds.bagging import Bagging
 from whence.worlds.smoothers import KernelRidge, Ridge
 
 __all__ = ["Candidate", "WorldModel", "candidates", "crossed", "explained_share"]
 
 #: Parts of the history, each of which is predicted by models that were fitted to the others.
 FOLDS = 5
-#: Trees of a predictor's forest.
-TREES = 50
 #: Most products of two columns, and outcomes times rows that boosting, which learns one outcome at a time, is tried on.
 MOST_SQUARES, MOST_BOOSTED = 300, 20_000
 #: Most rows for which a kernel is tried: it takes their number to the third.
@@ -167,14 +165,6 @@ def explained_share(Y: Floats, predicted: Floats) -> float:
 # ---- the predictors ------------------------------------------------------------------------------------------------
 
 
-def _grown(X: Floats, Y: Floats, seed: int, unseen: bool = False) -> RandomForestRegressor:
-    forest = RandomForestRegressor(TREES, max_features=0.5, min_samples_leaf=3, oob_score=unseen, random_state=seed)
-    with warnings.catch_warnings():
-        # Of few rows some are in every bootstrap.
-        warnings.simplefilter("ignore")
-        return forest.fit(X, Y.ravel() if Y.shape[1] == 1 else Y)
-
-
 def _predicts(model: Any, outcomes: int) -> Predict:
     def predict(X: Floats) -> Floats:
         return np.asarray(model.predict(X), dtype=np.float64).reshape(len(X), outcomes)
@@ -183,16 +173,14 @@ def _predicts(model: Any, outcomes: int) -> Predict:
 
 
 def _forest(X: Floats, Y: Floats, seed: int) -> Predict:
-    return _predicts(_grown(X, Y, seed), Y.shape[1])
+    return Bagging().fit(X, Y, seed).predict
 
 
 def _forest_twice(X: Floats, Y: Floats, seed: int) -> Predict:
     """A forest, and another one that learns what the first one missed of rows that its trees had not seen."""
-    first = _grown(X, Y, seed, unseen=True)
-    seen = np.asarray(first.oob_prediction_).reshape(Y.shape)
-    missed = np.where(np.isfinite(seen), Y - seen, 0.0)
-    parts = [_predicts(first, Y.shape[1]), _forest(X, missed, seed + 1)]
-    return lambda at: np.sum([part(at) for part in parts], axis=0)
+    first = Bagging().fit(X, Y, seed)
+    second = Bagging().fit(X, Y - first.unseen, seed + 1)
+    return lambda at: first.predict(at) + second.predict(at)
 
 
 def _then(smooth: Callable[[], Any], rest: Callable[[Floats, Floats, int], Predict] | None = None) -> Any:
