@@ -491,9 +491,8 @@ def calibrated(
         known = kept.curves.get(about)
         if known is None or (known.is_coarse and limits.remaining > 0.0):
             made = Calibration(policy, kept, ask, plans, single=plans is None, limits=limits).curve()
-            if made is not None and (known is None or made.worlds > known.worlds):
-                kept.curves[about] = known = made
-        return known
+            kept.learn({} if made is None else {about: made})
+        return kept.curves.get(about)
 
     return curve
 

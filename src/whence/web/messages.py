@@ -67,6 +67,15 @@ class NewScenes:
 
 
 @dataclass(frozen=True)
+class Learnt:
+    """How often answers about a scene are true, learnt from simulated worlds by one worker: the others need not."""
+
+    scene: str
+    #: By kind of claim.
+    curves: dict[Any, Any]
+
+
+@dataclass(frozen=True)
 class Cancel:
     """Stop searching for the answer to this question."""
 

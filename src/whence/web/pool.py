@@ -20,7 +20,7 @@ import msgspec
 from whence.question import Progress
 from whence.web import wire as models
 from whence.web.clients import NOBODY, Client, FairQueue
-from whence.web.messages import Answered, Asked, Cancel, Failed, FoundNearest, Nearest, NewScenes
+from whence.web.messages import Answered, Asked, Cancel, Failed, FoundNearest, Learnt, Nearest, NewScenes
 from whence.web.records import Metrics
 from whence.web.scenes import Scene
 from whence.web.server_settings import ServerSettings
@@ -195,6 +195,7 @@ class Pool:
         # Fitted once and sent as they are: a forest without a seed would be another one in every process.
         self._scenes = pickle.dumps(list(scenes), pickle.HIGHEST_PROTOCOL)
         self._names = {scene.id for scene in scenes}
+        self._learnt: dict[str, Learnt] = {}
         self.version += 1
 
     async def stop(self) -> None:
@@ -429,11 +430,15 @@ class Pool:
         try:
             if worker.version != self.version:
                 worker.send(NewScenes(self._scenes))
-                worker.version = self.version
+                worker.version, worker.knows = self.version, {}
+            self._tell_learnt(worker, job)
             worker.send(replace(job.asked, late=job.so_far is not None))
             job.tell(state="running")
             while not job.finished:
                 message = await worker.receive()
+                if isinstance(message, Learnt):
+                    self._note_learnt(worker, message)
+                    continue
                 self._take(job, message)
                 if isinstance(message, Nearest) and not job.finished:
                     later = True
@@ -453,6 +458,26 @@ class Pool:
                 lane.queue.put(job, job.client.key, limited=False, late=True)
             if job.asked.quick:
                 self._jobs.pop(job.id, None)
+
+    def _tell_learnt(self, worker: WorkerProcess, job: Job) -> None:
+        """Tell a worker what others have learnt about what it is asked about."""
+        learnt = self._learnt.get(job.asked.scene)
+        if learnt is not None and worker.knows.get(job.asked.scene) is not learnt and not job.asked.quick:
+            worker.send(learnt)
+            worker.knows[job.asked.scene] = learnt
+
+    def _note_learnt(self, worker: WorkerProcess, learnt: Learnt) -> None:
+        """Keep what a worker has learnt, unless it is about scenes that are no more."""
+        if worker.version != self.version:
+            return
+        known = self._learnt.get(learnt.scene, Learnt(learnt.scene, {})).curves
+        # Two may have learnt at the same time, one of them with less of it left.
+        more = {
+            kind: curve
+            for kind, curve in learnt.curves.items()
+            if kind not in known or curve.worlds > known[kind].worlds
+        }
+        self._learnt[learnt.scene] = Learnt(learnt.scene, {**known, **more})
 
     def _take(self, job: Job, message: Any) -> None:
         if isinstance(message, Progress):

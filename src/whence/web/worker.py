@@ -23,6 +23,7 @@ import msgspec
 
 from whence.errors import WhenceError
 from whence.explain.explanation import Explanation
+from whence.explain.robust import worlds_of
 from whence.question import Progress
 from whence.web.jobs import packed_result, result_of
 from whence.web.messages import (
@@ -31,6 +32,7 @@ from whence.web.messages import (
     Cancel,
     Failed,
     FoundNearest,
+    Learnt,
     Nearest,
     NewScenes,
     Ping,
@@ -75,9 +77,11 @@ class Worker:
 
     def __init__(self, source: IO[bytes], sink: IO[bytes]) -> None:
         self._source, self._sink = source, sink
-        self._questions: queue.SimpleQueue[Asked | NewScenes] = queue.SimpleQueue()
+        self._questions: queue.SimpleQueue[Asked | NewScenes | Learnt] = queue.SimpleQueue()
         self._cancelled: set[int] = set()
         self._scenes: dict[str, Scene] = {}
+        #: What the server knows that was learnt from simulated worlds, by scene.
+        self._told: dict[str, dict[Any, Any]] = {}
         self._sending = threading.Lock()
 
     def run(self) -> None:
@@ -90,11 +94,24 @@ class Worker:
             if isinstance(asked, NewScenes):
                 self._take(asked.scenes)
                 continue
-            self._send(self._answer(asked))
+            if isinstance(asked, Learnt):
+                worlds_of(self._scenes[asked.scene].policy).learn(asked.curves)
+                self._told[asked.scene] = self._learnt(asked.scene)
+                continue
+            answer = self._answer(asked)
+            if (learnt := self._learnt(asked.scene)) != self._told.get(asked.scene, {}):
+                self._told[asked.scene] = learnt
+                self._send(Learnt(asked.scene, learnt))
+            self._send(answer)
             self._cancelled.discard(asked.number)
 
     def _take(self, scenes: bytes) -> None:
-        self._scenes = {scene.id: scene for scene in pickle.loads(scenes)}
+        self._scenes, self._told = {scene.id: scene for scene in pickle.loads(scenes)}, {}
+
+    def _learnt(self, scene: str) -> dict[Any, Any]:
+        """What is known of how often answers about a scene are true."""
+        worlds = getattr(self._scenes[scene].policy, "worlds_", None) if scene in self._scenes else None
+        return {} if worlds is None else dict(worlds.curves)
 
     def _listen(self) -> None:
         """Take what comes in while a search is running; without the server there is nobody to search for."""

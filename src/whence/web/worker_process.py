@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from whence.web.messages import Ping, Pong, Ready, header_size, length, packed
+from whence.web.messages import Learnt, Ping, Pong, Ready, header_size, length, packed
 
 #: Seconds between two probes, probes without any sign of life after which a worker counts as silent, and after which
 #: it is replaced.
@@ -28,8 +28,9 @@ class WorkerProcess:
         self.ended = asyncio.create_task(process.wait())
         self._inbox: asyncio.Queue[Any] = asyncio.Queue()
         self._reading = asyncio.create_task(self._read())
-        #: Which scenes it has.
+        #: Which scenes it has, and what it was told that others have learnt about them.
         self.version = 0
+        self.knows: dict[str, Learnt] = {}
         self._answered = True
         self._spent = 0.0
         #: Probes in a row without an answer, and without any work that the system knows of.

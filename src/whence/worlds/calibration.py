@@ -88,6 +88,12 @@ class Worlds:
         self.curves: dict[Kind, Curve] = {}
         self._model: WorldModel | None = None
 
+    def learn(self, curves: dict[Kind, Curve]) -> None:
+        """Take over what was learnt of the same policy elsewhere, where it comes from more worlds."""
+        for kind, curve in curves.items():
+            if kind not in self.curves or curve.worlds > self.curves[kind].worlds:
+                self.curves[kind] = curve
+
     def model_of(self, policy: Any, before_fit: Callable[[], None] = lambda: None) -> WorldModel:
         """Return the model of the outcomes, made when it is first needed; `before_fit` may end that by raising."""
         if self._model is None:
