@@ -27,6 +27,9 @@ class World:
     contexts: Callable[[np.random.Generator, int], Floats]
     outcomes: Draw
     weights: Callable[[int], Any] = lambda seed: wh.ForestWeights(random_state=seed)
+    #: Where noise is the same for both plans whatever they are: the mean outcomes in some contexts, which tell exactly
+    #: which plan costs less. Draws would toss a coin where both cost the same.
+    mean: Callable[[Floats], Floats] | None = None
 
     def history(self, n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
         """Past contexts and outcomes."""
@@ -35,13 +38,17 @@ class World:
 
     def excess(self, why: Any, count: int = 4000) -> float:
         """By how much the alternative really costs more than the decision in the context found, less the tolerance."""
-        at = np.repeat(np.asarray(why.context, dtype=np.float64)[None, :], count, axis=0)
-        drawn = self.outcomes(np.random.default_rng(5), at)
-        even = np.full(count, 1.0 / count)
-        costs = [
+        at = np.asarray(why.context, dtype=np.float64)[None, :]
+        return self._excess(why, at, np.random.default_rng(5), count) - why.tolerance
+
+    def _excess(self, why: Any, at: Floats, rng: np.random.Generator, count: int) -> float:
+        """By how much the alternative costs more than the decision in a context, which is a row of its own."""
+        drawn = self.outcomes(rng, np.repeat(at, count, axis=0)) if self.mean is None else self.mean(at)
+        even = np.full(len(drawn), 1.0 / len(drawn))
+        mine, decided = (
             self.risk.of(np.asarray(self.problem.costs(plan, drawn)), even) for plan in (why.alternative, why.decision)
-        ]
-        return float(costs[0] - costs[1] - why.tolerance)
+        )
+        return float(mine - decided)
 
     def truth(self, why: Any, count: int = 4000) -> bool:
         """Whether the explanation is true as it is asked: better by its margin, or so near to the best plan."""
@@ -55,19 +62,8 @@ class World:
         The one in which it looks best is looked at again with other draws.
         """
         rng = np.random.default_rng(6)
-        contexts = self.contexts(rng, count)
-
-        def excess(at: Floats, draws: int) -> float:
-            drawn = self.outcomes(rng, np.repeat(at[None, :], draws, axis=0))
-            even = np.full(draws, 1.0 / draws)
-            mine, decided = (
-                self.risk.of(np.asarray(self.problem.costs(plan, drawn)), even)
-                for plan in (why.alternative, why.decision)
-            )
-            return float(mine - decided)
-
-        least = min(contexts, key=lambda at: excess(at, 200))
-        return excess(least, 4000) < 0.0
+        least = min(self.contexts(rng, count), key=lambda at: self._excess(why, at[None, :], rng, 200))
+        return self._excess(why, least[None, :], rng, 4000) < 0.0
 
     def above_best(self, why: Any, count: int = 4000) -> float:
         """By which share the alternative really costs more than the best plan in the context found."""
@@ -130,11 +126,13 @@ def path(rng: np.random.Generator, features: int, width: int, risk: Any = None) 
     def outcomes(source: np.random.Generator, X: Floats) -> Floats:
         return X @ influence / features + source.uniform(0.0, 1.0, (len(X), influence.shape[1]))
 
+    # All paths through a grid have as many edges, and the same noise on each.
     return World(
         wh.ShortestPath.grid(width),
         risk or wh.Expectation(),
         lambda source, n: source.uniform(0.5, 1.5, (n, features)),
         outcomes,
+        mean=lambda X: X @ influence / features + 0.5,
     )
 
 

