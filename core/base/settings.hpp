@@ -21,6 +21,7 @@ struct Rounding {
     double curves = 1e-12;           // one of slopes times forecasts,
     double stock = 1e-12;            // one of costs of quantities,
     double budget = 1e-9;            // what plans that keep a budget add up to, beside it,
+    double linear_plans = 1e-6;      // what linear plans cost that keep their rows only as solvers do,
     double spread_of_tails = 1e-11;  // one of excesses that are sums over samples themselves,
     double strong_bound = 1e-10;     // the Lagrangian bound, which learned for a hundred rounds (absolute up to 1),
     double potentials = 1e-11;       // the bound by potentials, of some thousand sums each,
@@ -105,6 +106,11 @@ struct PlanSettings {
     std::size_t looked_at = 64;             // quantities of a product at which it is looked whether they can be best
     std::size_t row_numbers = 60'000'000, least_rows = 8;  // of rows of plans, at most, but for the first ones
     std::int64_t few_rivals = 12;                          // that thresholds of a plan are ruled out by
+    double linear_gap = 1e-10;  // share of the least risk of linear plans within which both bounds are one number,
+    double linear_close = 0.1;  // and of its distance from what is asked, where only that matters
+    int linear_rounds = 1;      // in which a box learns from where its bound is attained, by this step
+    double linear_step = 0.5;
+    std::size_t looked_at_costs = 32;  // costs at which it is looked whether the worst share can begin there
 };
 
 // The search over boxes of contexts, by neighbours and by kernels.

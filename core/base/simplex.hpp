@@ -134,6 +134,15 @@ public:
         }
     }
 
+    // Write the price of every row, by its number since there were none: what a unit more of its limit is worth.
+    void prices(std::span<double> price) const {
+        std::fill(price.begin(), price.end(), 0.0);
+        for (std::size_t c = 0; c < variables(); ++c) {
+            const auto x = static_cast<std::size_t>(nonbasic_[c]);
+            if (x >= variables() && x - variables() < price.size()) price[x - variables()] = objective_[c];
+        }
+    }
+
     std::size_t variables() const { return upper_.size(); }
     std::size_t rows() const { return basic_.size(); }
 

@@ -12,6 +12,7 @@
 #include "criteria/confident_mean.hpp"
 #include "criteria/confident_tail.hpp"
 #include "criteria/curve_criterion.hpp"
+#include "criteria/linear_plans.hpp"
 #include "criteria/plan_list.hpp"
 #include "criteria/stock.hpp"
 
@@ -47,6 +48,40 @@ void make_samples(LeafSamples* self, const Integers& samples, const Ints& first,
     new (self) LeafSamples(found);
 }
 
+// The CVaR of a plan where trees have these leaves, one row of them a context, from what it costs in every sample.
+auto tail_means(const LeafSamples& samples, const MatrixOf<std::int32_t>& leaves, const Vector& costs, double tail) {
+    require(tail > 0.0 && tail <= 1.0, "'tail' must be in (0, 1].");
+    require_below(leaves, samples.size.size(), "'leaves' must be those of the samples.");
+    require_below(samples.samples, costs.size(), "'costs' must hold one number a sample.");
+    std::vector<double> found(leaves.shape(0));
+    {
+        nb::gil_scoped_release released;
+        std::vector<double> share(samples.size.size(), 0.0), weight(costs.size(), 0.0), values, weights;
+        std::vector<std::int32_t> met;
+        std::vector<std::size_t> order;
+        for (std::size_t c = 0; c < leaves.shape(0); ++c) {
+            met.clear();
+            for (std::size_t t = 0; t < leaves.shape(1); ++t) {
+                const std::int32_t leaf = leaves(c, t);
+                if (share[leaf] == 0.0) share[leaf] = 1.0 / (samples.total(leaf) * samples.trees);
+                for (const std::int32_t i : samples.of(leaf)) {
+                    if (weight[i] == 0.0) met.push_back(i);
+                    weight[i] += samples.mass_of(i) * share[leaf];
+                }
+            }
+            values.clear();
+            weights.clear();
+            for (const std::int32_t i : met) {
+                values.push_back(costs.data()[i]);
+                weights.push_back(weight[i]);
+                weight[i] = 0.0;
+            }
+            found[c] = worst_share(values, weights, tail, order).value;
+        }
+    }
+    return to_numpy(found.data(), found.size());
+}
+
 void require_tail(double tail) { require(tail > 0.0 && tail <= 1.0, "'tail' must be in (0, 1]."); }
 
 template <class Confident>
@@ -59,7 +94,8 @@ void bind_costs(nb::module_& m) {
     nb::class_<LeafSamples>(m, "LeafSamples")
         .def("__init__", &make_samples, "samples"_array, "first"_array, "size"_array, "trees"_a,
              "mass"_array = nb::none(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(),
-             nb::keep_alive<1, 6>());
+             nb::keep_alive<1, 6>())
+        .def("tail_means", &tail_means, "leaves"_array, "costs"_array, "tail"_a);
     nb::class_<Criterion::Excess>(m, "Excess")
         .def_ro("over", &Criterion::Excess::over)
         .def_ro("worst", &Criterion::Excess::worst);
@@ -292,6 +328,28 @@ void bind_plan_sets(nb::module_& m) {
             "table"_a, "rival"_array, "all"_a.none() = nb::none(), "budget"_a = kInfinity,
             "limit"_a.none() = nb::none())
         .def_prop_ro("breakpoints", &StockCriterion::breakpoints);
+    nb::class_<LinearPlans, Criterion>(m, "LinearPlans")
+        .def(
+            "__init__",
+            [](LinearPlans* self, const LeafSamples& samples, Matrix costs, Matrix corners, std::optional<Matrix> all,
+               double factor, double allowance, Vector decision, double tail) {
+                require_tail(tail);
+                require(costs.shape(1) > 0 && corners.shape(1) == costs.shape(1) &&
+                            (!all || all->shape(1) == costs.shape(1)),
+                        "Corners must have a number for every column of 'costs'.");
+                require(corners.shape(0) > 0 && (!all || all->shape(0) > 0), "There must be a corner.");
+                require_finite(costs, "costs", corners, "corners", decision, "decision");
+                if (all) require_finite(*all, "all");
+                require(factor > 0.0 && std::isfinite(factor), "'factor' must be positive.");
+                require(std::isfinite(allowance), "'allowance' must be finite.");
+                LinearPlans::Sets sets{copied(corners), {}, factor, allowance};
+                if (all) sets.all = copied(*all);
+                new (self)
+                    LinearPlans(samples, {copied(costs), costs.shape(1)}, std::move(sets), copied(decision), tail);
+            },
+            "samples"_a, "costs"_array, "corners"_array, "all"_array.none(), "factor"_a, "allowance"_a,
+            "decision"_array, "tail"_a, nb::keep_alive<1, 2>())
+        .def_prop_ro("numbers", &LinearPlans::numbers);
 }
 
 }  // namespace

@@ -107,6 +107,8 @@ class LeafSamples:
         trees: int,
         mass: Floats | None = None,
     ) -> None: ...
+    def tail_means(self, leaves: Ints, costs: Floats, tail: float) -> Floats:
+        """The CVaR of a plan where trees have these leaves, one row of them a context."""
 
 class TailCriterion(Criterion):
     """CVaR."""
@@ -157,6 +159,28 @@ class PlanList(Criterion):
     many: Final[bool]
     plans: Final[int]
     rival_rows: Final[int]
+
+class LinearPlans(Criterion):
+    """Some plan between corners must not cost more than the decision, or than the best plan of all."""
+
+    def __init__(
+        self,
+        samples: LeafSamples,
+        costs: Floats,
+        corners: Floats,
+        all: Floats | None,
+        factor: float,
+        allowance: float,
+        decision: Floats,
+        tail: float,
+    ) -> None:
+        """`costs` are what a unit of every entry of a plan costs in every sample, one row a sample.
+
+        `corners` hold the set, those of `all` every plan there is; the best of these counts for `factor` times its
+        cost, and plans of the set count for `allowance` less than theirs.
+        """
+
+    numbers: Final[int]
 
 class Network:
     """A network without cycles: tail, edge and head of every arc, from the target backwards."""

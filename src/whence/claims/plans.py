@@ -162,7 +162,7 @@ class PlanIsBest(PlanBeats):
     #: Given weights, the sample costs of the best plan, times ``1 + within``.
     best: Callable[[Floats], Floats] | None = None
     #: Gives, where plans form a polytope and costs are linear, that polytope, the cost vectors of the past
-    #: observations, and the alternative as a vector; None where it is not so.
+    #: observations, and the alternative as a vector; None where it is not so. Under CVaR all its points are plans.
     linear: Callable[[], tuple[Any, Floats, Floats] | None] | None = None
 
     def rival(self, at: Floats) -> Floats | None:

@@ -56,6 +56,8 @@ class Plans:
     #: Gives, where plans form a polytope and costs are linear, a polytope that holds all plans of the set, and the cost
     #: vectors of the past observations; None where it is not so.
     linear: Callable[[], tuple[Any, Floats] | None] | None = None
+    #: As `best`, for each row of weights, one row a plan; for problems that solve for many at once.
+    many: Callable[[Floats], Floats | None] | None = None
 
     def limit(self, claim: PlanBeats, weights: Floats) -> float:
         """Return what the decision, and of an absolute question the best plan of all, cost under these weights."""

@@ -68,8 +68,13 @@ def claim_of(policy: Policy, request: Request, costs: Mapping[str, Floats]) -> P
         return rival if mean.of(alternative, weights) - allowance - mean.of(rival, weights) > tau else None
 
     def linear() -> tuple[Any, Floats, Floats] | None:
-        # Costs are linear in the plan; what another risk makes of them is not, nor are they less an amount.
-        polytope = problem.polytope() if mean is risk and not allowance else None
+        # Costs are linear in the plan; what another risk makes of them is not.
+        polytope = None
+        if mean is risk and mean.tail is None:
+            polytope = problem.polytope()
+        elif mean is risk and problem.continuous:
+            # The CVaR of a mixture of plans may be lower than that of any of them: it has to be a plan itself.
+            polytope = problem.polytope_of_plans()
         if polytope is None:
             return None
         return polytope, problem.cost_rows(policy.Y_), problem.vector(request.instead)
@@ -271,6 +276,12 @@ def plans_seen(
 
         return best
 
+    def many(weights: Floats) -> Floats | None:
+        found = plans.solve_many(outcomes, weights, risk)
+        if found is None:
+            return None
+        return np.array([values(sample_costs(problem, plan, outcomes)) - allowance for plan in found])
+
     def every_of(among: PlanSet, times: float, less: float = 0.0) -> Callable[[int], Floats | None]:
         def every(limit: int) -> Floats | None:
             listed = among.plans(limit)
@@ -296,8 +307,15 @@ def plans_seen(
         routes=own if isinstance(own, Routes) else None,
         all_routes=every if isinstance(every, Routes) else None,
         others=others,
-        linear=lambda: None if allowance else _linear(problem, plans, outcomes, risk),
+        linear=lambda: _linear(problem, plans, outcomes, risk),
+        many=many if _solves_many(plans) else None,
     )
+
+
+def _solves_many(plans: PlanSet) -> bool:
+    """Return whether the problem says how many plans are found at once."""
+    asked: DecisionProblem = plans.problem if isinstance(plans, AnyPlan) else plans
+    return type(asked).solve_many is not DecisionProblem.solve_many
 
 
 def _linear(problem: DecisionProblem, plans: PlanSet, outcomes: Floats, risk: Risk) -> tuple[Any, Floats] | None:

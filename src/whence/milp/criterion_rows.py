@@ -228,7 +228,9 @@ def _chosen_cost(model: Model, weighting: Weighting, question: Question) -> Line
     """Return the cost of a plan that the model chooses from a set that is not listed."""
     plans = question.claim.plans
     assert plans is not None
-    stock, linear = plans.stock, None if plans.linear is None else plans.linear()
+    # What is less by an amount is not linear in the plan.
+    stock, given = plans.stock, None if question.claim.allowance else plans.linear
+    linear = None if given is None else given()
     if question.claim.risk.tail is None and stock is not None and stock.demand.size * stock.demand.shape[0] <= NUMBERS:
         return _some_quantities(model, weighting, stock)
     if linear is not None:

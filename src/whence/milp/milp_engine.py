@@ -64,8 +64,9 @@ class Options:
             given.setdefault("plausibility", usual)
         options = cls(**given)
         claim = question.claim
-        if options.method == "dual" and isinstance(claim, PlanIsBest) and claim.linear is not None:
-            options = replace(options, linear=claim.linear())
+        # What is less by an amount is not linear in the plan.
+        if isinstance(claim, PlanIsBest) and claim.linear is not None and not claim.allowance:
+            options = replace(options, linear=claim.linear()) if options.method == "dual" else options
         options._check()
         return options
 

@@ -127,6 +127,13 @@ class DecisionProblem(ABC):
     def solve(self, Y: Floats, weights: Floats, risk: Risk) -> Any:
         """Return a plan that minimises `risk` of the costs when row i of `Y` has weight ``weights[i]``."""
 
+    def solve_many(self, Y: Floats, weights: Floats, risk: Risk) -> Sequence[Any] | None:
+        """Return a plan as :meth:`solve` does for each row of `weights`, where many at once are found sooner.
+
+        None, unless a problem of your own knows better: then they are solved for one by one.
+        """
+        return None
+
     @property
     def continuous(self) -> bool:
         """Whether plans are quantities that may take any value: of these, hardly ever is one exactly the best."""

@@ -141,6 +141,9 @@ class AnyPlan(PlanSet):
     def solve(self, Y: Floats, weights: Floats, risk: Risk) -> Any:
         return self.problem.solve(Y, weights, risk)
 
+    def solve_many(self, Y: Floats, weights: Floats, risk: Risk) -> Sequence[Any] | None:
+        return self.problem.solve_many(Y, weights, risk)
+
     def plans(self, limit: int) -> Sequence[Any] | None:
         return self.problem.plans(limit)
 

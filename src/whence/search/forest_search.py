@@ -15,6 +15,7 @@ from whence.search import driver
 from whence.search.extend_grid import extended, nearest_under_rows
 from whence.search.frontiers import PlanByPlan
 from whence.search.grid import KeptGrid, cell_beyond, few_changes, grid_of, leaf_means, locate, weights_at
+from whence.search.linear_sets import best_criterion
 from whence.search.proposals import (
     cells_of_past,
     climbed,
@@ -310,6 +311,13 @@ class ForestFrontier:
         return cell_beyond(self.question, self.kept, self.rows, point)
 
 
+class _WholeFrontier(ForestFrontier):
+    """Boxes that are judged by a criterion that knows all rivals."""
+
+    def cut(self, rival: Floats) -> None:
+        """The rivals are part of the criterion."""
+
+
 def _located(question: Question, kept: KeptGrid) -> _core.Located:
     """The allowed cells of the question, which claims by any number of standard errors share."""
     known: tuple[Space, KeptGrid, _core.Located] | None = question.memo.get("located")
@@ -392,6 +400,9 @@ def explain(question: Question) -> Answer:
     before = earlier(question) if question.claim.kappa else None
     if before is not None and before.settles(lambda leaves: _holds_at(question, kept, leaves)):
         return replace(before.answer, nodes=0)
+    linear = best_criterion(question, kept)
+    if linear is not None:
+        return driver.run(question, _WholeFrontier(question.relative(), kept, plausibility, linear))
     frontier = ForestFrontier(question, kept, plausibility)
     if before is not None:
         frontier.bound = before.answer.bound

@@ -317,16 +317,30 @@ class SolvedBoxes:
         return self.question.claim.risk.of(self.plans.best(weights), weights)
 
     def _price(self, leaves: Ints) -> None:
-        """Solve for each of these leaves by itself."""
+        """Solve for each of these leaves by itself, or for some at once where the problem does so."""
         n, kept, samples = self.question.claim.alternative.size, self.kept, self.kept.samples.ravel()
-        for leaf in leaves.tolist():
-            members = np.sort(samples[kept.first[leaf] : kept.first[leaf] + kept.size[leaf]])
-            value = self._learned.alike.get(members.tobytes())
-            if value is None:
-                shares = shares_of(members, np.array([members.size]), kept.mass)
-                weights = np.bincount(members, shares, minlength=n).astype(np.float64, copy=False)
-                value = self._learned.alike[members.tobytes()] = self._least(weights)
-            self._priced[leaf] = value / kept.trees
+        alike = self._learned.alike
+        members = [np.sort(samples[kept.first[one] : kept.first[one] + kept.size[one]]) for one in leaves.tolist()]
+        missing = {own.tobytes(): own for own in members if own.tobytes() not in alike}
+        batch = 1 if self.plans.many is None else max(1, self.question.settings.recall_numbers // (8 * n))
+        while missing:
+            some = [missing.pop(key) for key in list(missing)[:batch]]
+            weights = np.zeros((len(some), n))
+            for row, own in zip(weights, some, strict=True):
+                np.add.at(row, own, shares_of(own, np.array([own.size]), kept.mass))
+            for own, value in zip(some, self._least_of(weights), strict=True):
+                alike[own.tobytes()] = value
+        for leaf, own in zip(leaves.tolist(), members, strict=True):
+            self._priced[leaf] = alike[own.tobytes()] / kept.trees
+
+    def _least_of(self, weights: Floats) -> list[float]:
+        """What the best plan costs for each of these weights."""
+        check_time()
+        risk, many = self.question.claim.risk, self.plans.many
+        costs = None if many is None else many(weights)
+        if costs is None:
+            return [self._least(row) for row in weights]
+        return [risk.of(own, row) for own, row in zip(costs, weights, strict=True)]
 
     def _plans_of_the_past(self, until_left: float, best: Callable[[Floats], Floats] | None = None) -> list[Floats]:
         """Sample costs of the best plans in past contexts, each once, the nearest contexts first."""

@@ -23,7 +23,6 @@ from whence.claims.plans import PlanBeats
 from whence.claims.sets import APART, rivals_there, worst_rival
 from whence.errors import InputError, InternalError
 from whence.question import Question
-from whence.risk import tail_flow
 from whence.search.forest_search import add_rival, criterion_of, prepared
 from whence.search.grid import KeptGrid, few_changes, leaf_means, locate, weights_at
 from whence.search.proposals import Ints, allowed_cells, cells_of_past, contexts_in_time
@@ -189,16 +188,7 @@ def risk_at_leaves(kept: KeptGrid, leaves: Ints, values: Floats, tail: float | N
     if tail is None:
         found: Floats = leaf_means(kept, values)[leaves].sum(axis=1)
         return found
-    found = np.empty(len(leaves))
-    # The worst observations come first; those that share a context's leaves are few.
-    order = np.argsort(-values, kind="stable")
-    for i, own in enumerate(leaves):
-        weights = weights_at(kept, own, values.size)
-        some = order[weights[order] > 0.0]
-        found[i] = tail_flow(weights[some], tail) @ values[some] / tail
-        if i % 64 == 0:
-            check_time()
-    return found
+    return kept.leaf_samples.tail_means(leaves, np.ascontiguousarray(values), tail)
 
 
 class PastPoints(Candidates):

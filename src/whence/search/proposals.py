@@ -58,6 +58,8 @@ def contexts_in_time(kept: KeptGrid, criterion: _core.Criterion, seconds: float)
         values = criterion.edges or 4.0 * (criterion.plans + criterion.rival_rows)
     elif isinstance(criterion, _core.StockCriterion):
         values = criterion.breakpoints
+    elif isinstance(criterion, _core.LinearPlans):
+        values = criterion.numbers
     one = kept.grid.trees * (10e-9 * depth + 1e-9 * values) + 1e-7
     return int(max(1, seconds / one))
 

@@ -17,9 +17,10 @@ from whence import _core
 from whence.problems.base import Routes, Stock
 from whence.question import Answer, Question
 from whence.search import driver
-from whence.search.forest_search import ForestFrontier, distinct, hurried, prepared, starts_of
+from whence.search.forest_search import ForestFrontier, distinct, hurried, prepared, rival_row, starts_of
 from whence.search.frontiers import Nowhere, PlanByPlan, confidently
 from whence.search.grid import KeptGrid, alive_leaves, cell_beyond, leaf_means, leaf_sums, locate, weights_at
+from whence.search.linear_sets import linear_criterion
 from whence.search.oracle_bounds import SolvedBoxes
 from whence.search.proposals import cells_of_past, pulled
 from whence.util.aliases import Floats
@@ -75,11 +76,12 @@ def _frontier(question: Question, made: _Making) -> PlanFrontier | SolvedBoxes |
         return SolvedBoxes(question.claiming(plans=made.plans), made.kept, made.plausibility, made.known)
     if isinstance(criterion, _core.PlanList) and plans.routes is None and criterion.plans == 0:
         return Nowhere()
-    relaxed = (
+    relaxed = isinstance(criterion, _core.LinearPlans) or (
         isinstance(criterion, _core.StockCriterion) and plans.stock is not None and np.isfinite(plans.stock.budget)
     )
     relative = question.relative()
-    frontier = PlanFrontier(relative, made.kept, criterion, relaxed, made.plausibility, made.known)
+    kind = MeetingFrontier if made.meets else PlanFrontier
+    frontier = kind(relative, made.kept, criterion, relaxed, made.plausibility, made.known)
     if made.looked:
         frontier.proposed = 1  # past contexts were looked at before
     return frontier
@@ -165,6 +167,42 @@ class PlanFrontier(ForestFrontier):
         """The rivals are part of the criterion."""
 
 
+class MeetingFrontier(PlanFrontier):
+    """Boxes that are judged by a list of plans and by the best plans of all that were met, at candidates."""
+
+    def advance(self, nodes: int, cutoff: float) -> Floats | None:
+        if self.known is not None:
+            return None
+        point = ForestFrontier.advance(self, nodes, cutoff)
+        if point is None or self._stands(point):
+            return point
+        if self.refused is not None and np.array_equal(point, self.refused):
+            self.exclude(point)  # by rounding, a rival that was met does not refute the set here
+        self.refused = point
+        return None
+
+    #: The candidate that was refuted last.
+    refused: Floats | None = None
+
+    def _stands(self, point: Floats) -> bool:
+        plans, question, weights = self.question.claim.plans, self.question, self.weights(point)
+        assert plans is not None
+        assert plans.rival is not None
+        assert isinstance(self.criterion, _core.PlanList)
+        with until(question.limits.ends):
+            check_time()
+            rival = plans.rival(weights)
+            over = question.claim.risk.of(plans.best(weights), weights) - question.claim.risk.of(rival, weights)
+        if over <= question.claim.tau:
+            return True
+        if question.claim.risk.tail is None:
+            row = leaf_means(self.kept, rival)
+        else:
+            row = -rival_row(question, self.kept, rival, weights)
+        self.criterion.add_rivals(row[None, :])
+        return False
+
+
 class _Making:
     """A criterion for a set in the making: large tables are about contexts nearer than an explanation that is known."""
 
@@ -175,6 +213,8 @@ class _Making:
         self.question, self.kept, self.plausibility, self.plans = question, kept, plausibility, question.claim.plans
         self.known: Floats | None = None
         self.looked, self.look = False, look
+        #: Whether the plans of the set are listed, but not those that it has to beat.
+        self.meets = False
 
     def criterion(self) -> _core.Criterion | None:
         """The criterion; None where there is none of its kind, or its table would be too large."""
@@ -187,8 +227,9 @@ class _Making:
             return _route_criterion(question, kept, plans.routes, plans.all_routes)
         limit = question.settings.set_listed[question.claim.risk.tail is not None]
         rows, rivals = self._listed(min(limit, max(1, question.settings.set_table // kept.leaves)))
-        if rows is None or (plans.rivals is not None and rivals is None):
-            return None
+        if rows is None:
+            return linear_criterion(question, kept, self.plans)
+        self.meets = plans.rivals is not None and rivals is None
         decided = question.claim.rival_decision[None, :]
         alive = None
         if question.claim.risk.tail is not None and rows.size * kept.leaves > question.settings.set_large:

@@ -36,7 +36,7 @@ class ServerSettings:
     # one client at once, and those of one client that may wait; more are refused.
     workers: int = field(default_factory=lambda: min(4, max(3, (os.cpu_count() or 2) - 1)))
     #: Of several contexts that are equally near, more threads may find another one each time.
-    threads: int = field(default_factory=lambda: 2 if (os.cpu_count() or 1) >= 4 else 1)
+    threads: int = field(default_factory=lambda: min(2, os.cpu_count() or 1))
     running: int = 2
     queue: int = 16
     # Processes for what is soon told (decisions, checks), and most seconds for it.
