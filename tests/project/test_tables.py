@@ -62,6 +62,8 @@ TEMP = (10 + 8 * np.sin(np.arange(ROWS) / 20) + RNG.normal(0, 3, ROWS)).round(1)
 SOLD = (200 + 5 * TEMP + RNG.normal(0, 20, ROWS)).round().astype(int)
 OTHER = (150 + 3 * TEMP + RNG.normal(0, 15, ROWS)).round().astype(int)
 THIRD = (90 + 2 * TEMP + RNG.normal(0, 10, ROWS)).round().astype(int)
+LEFT = RNG.integers(5, 60, ROWS)
+PRICE = RNG.uniform(1, 9, ROWS).round(2)
 DATE = {"type": "date", "parts": ["weekday", "month"]}
 NUMBER = {"type": "continuous", "step": 0.1}
 CELSIUS = {**NUMBER, "unit": "°C"}
@@ -180,6 +182,51 @@ TABLES = {
         ["qty"],
         {"date": DATE, "product": {"type": "categorical"}, "temp": NUMBER},
     ),
+    "measured": Table(
+        {
+            "wind": [f"{n:.1f} km/h".replace(".", ",") for n in RNG.uniform(2, 30, ROWS)],
+            "rain": [f"{n:.0f} mm" for n in RNG.uniform(0, 30, ROWS)],
+            "sold": [f"{5 * n:,}".replace(",", ".") for n in SOLD],
+        },
+        ["sold"],
+        {
+            "wind": {"type": "continuous", "step": 0.1, "unit": "km/h"},
+            "rain": {"type": "discrete", "step": 1, "unit": "mm"},
+        },
+        write=_semicolons,
+    ),
+    "thousands": Table(
+        {"day": DAYS.strftime("%d.%m.%Y"), "guests": [f"{5 * n:,}".replace(",", ".") for n in SOLD]},
+        ["guests"],
+        {"day": DATE},
+        "day",
+        write=_semicolons,
+    ),
+    "stock": Table(
+        {"temp": TEMP, "opening stock": SOLD + LEFT, "sold": SOLD, "closing stock": LEFT},
+        ["sold"],
+        {"temp": NUMBER, "opening stock": {"type": "discrete", "step": 1}},
+        ignore=("closing stock",),
+    ),
+    "dates": Table(
+        {
+            "date": DAYS.strftime("%Y-%m-%d"),
+            "ordered": (DAYS - pd.Timedelta(days=2)).strftime("%d %b %Y"),
+            "temp": TEMP,
+            "sold": SOLD,
+            "paid": (DAYS + pd.to_timedelta(LEFT % 7, unit="D")).strftime("%m/%d/%Y"),
+        },
+        ["sold"],
+        {"date": DATE, "temp": NUMBER},
+        "date",
+        ignore=("ordered", "paid"),
+    ),
+    "income": Table(
+        {"price": PRICE, "temp": TEMP, "income": (PRICE * SOLD).round(2), "sold": SOLD},
+        ["sold"],
+        {"price": {"type": "continuous"}, "temp": NUMBER},
+        ignore=("income",),
+    ),
     "hours": Table(
         {"Zeit": pd.date_range("2024-01-01", periods=ROWS, freq="h").strftime("%d.%m.%Y %H:%M"), "Verkauf": SOLD},
         ["Verkauf"],
@@ -210,7 +257,7 @@ def test_the_project_file_that_comes_out(tmp_path: Path, name: str) -> None:
     project = tmp_path / "whence.toml"
     project.write_text(made.text, "utf-8")
     assert findings(project) == []
-    if table.ignore and not {"index", "No"} & {*table.ignore}:
+    if table.ignore and not {"index", "No", "paid"} & {*table.ignore}:
         seeing = "\n".join(line for line in made.text.splitlines() if not line.startswith("ignore"))
         project.write_text(seeing, "utf-8")
         warned = [str(one) for one in findings(project)]
@@ -245,6 +292,24 @@ def test_what_spreadsheets_put_into_cells(tmp_path: Path) -> None:
     table = TABLES["hours"]
     (tmp_path / "hours.csv").write_bytes(table.write(pd.DataFrame(table.columns)))
     assert any("times of day (the hour)" in remark for remark in starter(tmp_path / "hours.csv").remarks)
+
+
+def test_a_unit_is_read_with_its_column_and_no_other(tmp_path: Path) -> None:
+    """A cell in another unit is an error, not a number; contexts may be typed in the column's own unit."""
+    table = TABLES["measured"]
+    columns = pd.DataFrame(table.columns)
+    (tmp_path / "days.csv").write_bytes(table.write(columns))
+    (tmp_path / "whence.toml").write_text(starter(tmp_path / "days.csv").text, "utf-8")
+    project = Project.load(tmp_path / "whence.toml")
+    assert project.Y["sold"].tolist() == [5 * n for n in SOLD.tolist()]
+    assert project.context("wind=13,2 km/h, rain=4")["wind"] == 13.2
+    with pytest.raises(InputError, match="'wind' must be a finite number"):
+        project.context("wind=4,1 m/s, rain=4")
+    columns.loc[3, "rain"] = "0,4 cm"
+    (tmp_path / "days.csv").write_bytes(table.write(columns))
+    [error] = [str(one) for one in findings(tmp_path / "whence.toml")]
+    assert "line 5, column 'rain'" in error
+    assert "'0,4 cm'" in error
 
 
 def test_a_missing_cell_says_what_to_do(tmp_path: Path) -> None:

@@ -11,11 +11,22 @@ from whence.features.dates import as_day
 from whence.util.frames import SIGN, WEEKDAY, WRITTEN_NUMBER
 from whence.util.text import number
 
-__all__ = ["days_of", "decimal_sign", "one_day", "read_number", "unit_of"]
+__all__ = [
+    "are_grouped", "days_of", "decimal_sign", "measure_of", "one_day", "read_number", "shows_point", "unit_of",
+    "without_measure",
+]  # fmt: skip
 
 _DIGITS = re.compile(r"(?:\d[\d.,'’_ \u00a0\u202f]*|[.,]\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _APART = re.compile(r"['’_ \u00a0\u202f]")
 _UNIT, _WEEKDAY = re.compile(SIGN), re.compile(f"^{WEEKDAY}")
+#: Units of measure that may stand behind the numbers of a whole column. Written behind some of them, or mixed, they are
+#: no part of a number: 500 g and 1 kg must not become 500 and 1.
+_MEASURES = (
+    "mm cm m km m² m³ ml cl l g kg t s min h km/h m/s mph kn hPa mbar W kW MW Wh kWh MWh GWh lx Stk Stk. pcs pcs. Std"
+)
+_MEASURED = re.compile(rf"(.*\d)[ \u00a0\u202f]?({'|'.join(map(re.escape, _MEASURES.split()))})")
+#: Whole numbers with points between thousands, and those that need none.
+_GROUPED, _UNGROUPED = re.compile(r"[+-]?[1-9]\d{0,2}(?:\.\d{3})+", re.ASCII), re.compile(r"[+-]?\d{1,3}", re.ASCII)
 #: A number that shows its decimal sign: a thousand apart has three digits behind its sign.
 _COMMA = re.compile(r"[+-]?(?:\d{1,3}(?:\.\d{3})+|\d*),(?:\d{1,2}|\d{4,})|\d{1,3}(?:\.\d{3})+,\d+", re.ASCII)
 _POINT = re.compile(r"[+-]?(?:\d{1,3}(?:,\d{3})+|\d*)\.(?:\d{1,2}|\d{4,})|\d{1,3}(?:,\d{3})+\.\d+", re.ASCII)
@@ -65,6 +76,55 @@ def unit_of(cells: Iterable[str]) -> str:
     return signs.most_common(1)[0][0] if signs else ""
 
 
+def measure_of(cells: Sequence[str]) -> str:
+    """Return the unit of measure behind most numbers of a column; "" where there is none.
+
+    Examples
+    --------
+    >>> measure_of(["13,2 km/h", "9,1 km/h", "0"]), measure_of(["12", "14 km"]), measure_of(["2 shops", "3 shops"])
+    ('km/h', '', '')
+    """
+    units = Counter(found[2] for cell in cells if (found := _MEASURED.fullmatch(cell)))
+    unit, times = units.most_common(1)[0] if units else ("", 0)
+    return unit if 2 * times > len(cells) else ""
+
+
+def without_measure(cell: str, unit: str) -> str:
+    """Return a cell without this unit behind it; one with another unit as it is.
+
+    Examples
+    --------
+    >>> without_measure("13,2 km/h", "km/h"), without_measure("3 m/s", "km/h"), without_measure("5", "")
+    ('13,2', '3 m/s', '5')
+    """
+    found = _MEASURED.fullmatch(cell) if unit else None
+    return found[1] if found is not None and found[2] == unit else cell
+
+
+def are_grouped(cells: Sequence[str]) -> bool:
+    """Return whether a column holds whole numbers with points between thousands: 1.204 beside 998 is above it.
+
+    Examples
+    --------
+    >>> are_grouped(["1.204", "998", "1.310"]), are_grouped(["1.204", "0.998", "1.310"]), are_grouped(["1.204", "2"])
+    (True, False, False)
+    """
+    grouped = [cell for cell in cells if _GROUPED.fullmatch(cell)]
+    others = [abs(int(cell)) for cell in cells if _UNGROUPED.fullmatch(cell)]
+    return len(grouped) > 0 and max(others, default=0) >= 100 and len(grouped) + len(others) == len(cells)
+
+
+def shows_point(cells: Iterable[str]) -> bool:
+    """Return whether a number shows that the point is the decimal sign.
+
+    Examples
+    --------
+    >>> shows_point(["1.204", "998"]), shows_point(["1.5", "998"])
+    (False, True)
+    """
+    return any(_POINT.fullmatch(_UNIT.sub("", cell).strip()) for cell in cells)
+
+
 def decimal_sign(cells: Sequence[str], separator: str) -> str:
     """Return the decimal sign of a table with these cells: a comma where numbers show one, and none shows a point.
 
@@ -78,7 +138,7 @@ def decimal_sign(cells: Sequence[str], separator: str) -> str:
     # Of most tables no cell holds a comma, and wide ones have many cells.
     if not any("," in cell for cell in cells):
         return "."
-    bare = [_UNIT.sub("", cell).strip() for cell in cells]
+    bare = [_UNIT.sub("", found[1] if (found := _MEASURED.fullmatch(cell)) else cell).strip() for cell in cells]
     comma, point = (_COMMA, _POINT) if separator == "," else (_EITHER_COMMA, _EITHER_POINT)
     if any(_COMMA.fullmatch(cell) for cell in bare) and not any(_POINT.fullmatch(cell) for cell in bare):
         return ","

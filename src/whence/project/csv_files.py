@@ -22,7 +22,15 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from whence.errors import InputError
-from whence.project.cell_values import days_of, decimal_sign, read_number
+from whence.project.cell_values import (
+    are_grouped,
+    days_of,
+    decimal_sign,
+    measure_of,
+    read_number,
+    shows_point,
+    without_measure,
+)
 from whence.project.findings import Findings, Place, ProjectError
 from whence.util.files import chunks, open_file
 from whence.util.frames import DATE
@@ -189,9 +197,20 @@ def _table(
     if header and _is_total(cells.iloc[-1].tolist()):
         found.warning(Place(path.name, body.lines.pop()), "is left out: it sums up the rows above it.")
         cells = cells.iloc[:-1]
-    head = [cell for row in cells.head(JUDGED).to_numpy().tolist() for cell in row]
-    sign = decimal or decimal_sign(head, separator)
+    sign = decimal or _decimal_sign(cells.head(JUDGED), separator)
     return CsvTable(path, cells, np.array(body.lines, dtype=np.int64), sign, separator, every)
+
+
+def _decimal_sign(head: pd.DataFrame, separator: str) -> str:
+    """Return the decimal sign of a table that begins so."""
+    cells = [cell for row in head.to_numpy().tolist() for cell in row]
+    sign = decimal_sign(cells, separator)
+    if sign == "," or separator == "," or shows_point(cells):
+        return sign
+    columns = (head[name].tolist() for name in head.columns)
+    # Where points stand between thousands, they are no decimal signs.
+    grouped = any(are_grouped([cell for cell in column if cell.lower() not in MISSING]) for column in columns)
+    return "," if grouped else sign
 
 
 def _rows(path: Path, text: Iterable[str], separator: str, found: Findings) -> Iterator[_Row]:
@@ -363,9 +382,10 @@ def content(table: CsvTable, column: str) -> Content:
         return "whole"
     # A code such as 007 is a number only to a computer.
     codes = any(_CODE.fullmatch(cell) for cell in distinct)
-    values = _numbers(np.array(distinct, dtype=object), table.decimal)
+    bare = _without_measures(distinct)
+    values = _numbers(np.array(bare, dtype=object), table.decimal)
     if not codes and not np.isnan(values).any():
-        return "whole" if _are_whole(distinct, values, table.decimal) else "number"
+        return "whole" if _are_whole(bare, values, table.decimal) else "number"
     if all(cell.lower() in YES_AND_NO for cell in distinct) or _crossed(table.cells[column]):
         return "yes and no"
     return "date" if _all(DATE, distinct) or _all(_DASHED, distinct) else "text"
@@ -393,7 +413,8 @@ def number_column(table: CsvTable, column: str, found: Findings, hint: str = "")
     # Cells repeat themselves, and texts are slow: each different one is looked at once.
     place, cells = pd.factorize(table.cells[column].to_numpy(dtype=object))
     gone = np.array([cell.lower() in MISSING for cell in cells], dtype=np.bool_)
-    values = _numbers(cells, table.decimal)
+    bare = np.array(_without_measures(cells.tolist()), dtype=object)
+    values = _numbers(bare, table.decimal)
     sign = "comma" if table.decimal == "," else "point"
     for fault, text in (
         (gone, f"is missing; every cell must hold a number. Got {{}}.{hint}"),
@@ -402,7 +423,7 @@ def number_column(table: CsvTable, column: str, found: Findings, hint: str = "")
     ):
         if fault.any():
             listed(found, table, column, np.flatnonzero(fault[place]), text)
-    if _are_whole(cells, values, table.decimal):
+    if _are_whole(bare, values, table.decimal):
         values = values.astype(np.int64)
     return pd.Series(values[place])
 
@@ -441,6 +462,12 @@ def date_column(table: CsvTable, column: str, found: Findings) -> pd.Series:
     wrong = np.flatnonzero([day is None for day in days])
     listed(found, table, column, wrong, "must be a date, such as 2025-06-14. Got {} instead.")
     return pd.Series(pd.to_datetime([date(1970, 1, 1) if day is None else day for day in days]))
+
+
+def _without_measures(cells: list[str]) -> list[str]:
+    """Return the cells of a column without the unit of measure that most of its numbers are written with."""
+    unit = measure_of([cell for cell in cells if cell.lower() not in MISSING])
+    return [without_measure(cell, unit) for cell in cells] if unit else cells
 
 
 def _numbers(cells: NDArray[Any], decimal: str) -> NDArray[np.float64]:

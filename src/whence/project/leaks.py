@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
@@ -18,11 +18,17 @@ __all__ = ["Guess", "Leak", "find_leaks", "guess_outcomes"]
 
 #: Rows below which nothing is said of how columns go together.
 LEAST_ROWS = 20
-#: Correlations from which on a column follows an outcome almost exactly; and closely, where its name or its place in
-#: the table speaks against it besides.
-ALMOST, CLOSELY = 0.98, 0.8
+#: Correlations from which on a column follows an outcome almost exactly; very closely, where its name does not say
+#: that it was known before; and closely, where its name or its place in the table speaks against it besides.
+ALMOST, VERY_CLOSELY, CLOSELY = 0.98, 0.9, 0.8
+#: The share of an outcome's variance that categories behind it tell; and that columns together do that give it.
+BY_GROUPS, TOGETHER_EXACTLY = 0.5, 0.9995
+#: Rows for each column, at least, where all of them are taken together.
+ROWS_EACH = 10
 #: Most columns of numbers of which pairs are added up.
 ADDED = 40
+#: Rows by which most of these pairs are ruled out.
+PEEKED = 40
 #: The least correlation of outcomes that go together; theirs may be as low as that of any other columns.
 TOGETHER = 0.1
 #: How far apart the medians of outcomes may lie that are taken for the same kind of thing.
@@ -37,20 +43,28 @@ def _words(text: str) -> frozenset[str]:
 OUTCOMES = _words(
     "demand demands sold sales orders quantity qty units volume passengers riders ridership boardings visitors guests "
     "customers arrivals pickups deliveries trips rentals consumption load usage calls cnt count tickets patients "
-    "admissions covers outcome outcomes target y bikes kwh mwh requests shipments absatz nachfrage verkauft verkauf "
-    "menge besucher"
+    "admissions covers outcome outcomes target y bikes kwh mwh requests shipments cases visits incidents meals absatz "
+    "nachfrage verkauft verkauf menge besucher besuche fahrten ausleihen bestellungen kunden gäste patienten fälle "
+    "einsätze anrufe verbrauch portionen"
 )
 KNOWN = _words(
     "temp temperature temperatur rain regen snow wind humidity pressure cloud clouds sun sunshine weather wetter price "
     "preis discount promo promotion holiday weekday month monat day tag week woche year jahr hour stunde minute season "
     "quarter lag last prev previous yesterday prior ago avg mean average rolling forecast forecasted planned plan "
     "predicted booked reserved expected capacity area size age distance id no nr number code lat lon latitude "
-    "longitude event events store stock inventory lead"
+    "longitude event events store stock inventory lead feuchte luftfeuchte luftfeuchtigkeit luftdruck sonne bewölkung "
+    "feiertag ferien aktion rabatt wochentag saison vortag vorwoche prognose geplant gebucht reserviert erwartet"
 )
 AFTERWARDS = _words(
     "actual realised realized returned returns leftover leftovers left waste wasted unsold stockout lost revenue "
-    "turnover umsatz profit margin total sum final closing after afterwards delivered received result cost costs"
+    "turnover profit margin total sum final closing after afterwards delivered received result cost costs income "
+    "takings earnings receipts proceeds tips wait waiting paid settled umsatz einnahmen erlös erlöse gewinn kosten "
+    "summe gesamt retouren rest restbestand endbestand abfall abgerechnet bezahlt"
 )
+
+
+#: Words that say that something was summed up, but not over what: over the days before, or over the day itself.
+SUMMED = _words("avg mean average")
 
 
 class Leak(NamedTuple):
@@ -118,6 +132,9 @@ def guess_outcomes(numbers: Mapping[str, pd.Series]) -> Guess:
         if not any(_go_together(name, other, numbers, likely) for other in found):
             break
         found.insert(0, name)
+    # A total of the others is none.
+    if len(found) > 2 and _adds_up(numbers[last], [numbers[name] for name in found[:-1]]):
+        found.pop()
     if len(found) == 1:
         return Guess(found, "the last column of numbers")
     return Guess(found, "the last columns of numbers, which are of one kind and go together")
@@ -201,12 +218,13 @@ def find_leaks(X: pd.DataFrame, Y: pd.DataFrame, after: Collection[str] = ()) ->
     most = together.argmax(axis=1) if numbers else np.zeros(0, dtype=np.int64)
     closest = {n: (str(totals.columns[of]), float(row[of])) for n, of, row in zip(numbers, most, together, strict=True)}
     found = _parts_of_outcomes(X[numbers], Y)
+    found |= _telling_together(X[[name for name in numbers if name not in found]], Y)
     for name, dtype in X.dtypes.items():
         reason = ""
         if name in closest:
             reason = _reason(str(name), *closest[str(name)], Y, name in after)
         elif dtype.kind not in "iufM":
-            reason = _told_by_groups(X[str(name)], Y)
+            reason = _told_by_groups(X[str(name)], totals, name in after)
         if reason:
             found[str(name)] = reason
     return [Leak(name, found[name]) for name in map(str, X.columns) if name in found]
@@ -215,15 +233,18 @@ def find_leaks(X: pd.DataFrame, Y: pd.DataFrame, after: Collection[str] = ()) ->
 def _reason(name: str, outcome: str, correlation: float, Y: pd.DataFrame, after: bool) -> str:
     """Return why a column of numbers is suspect, to go on after its name; "" where it is not."""
     told = f"{outcome} (correlation {correlation:.2f})"
+    words = {*words_of(name)}
     if correlation >= ALMOST:
         return f"follows {told} almost exactly"
     like = next((one for one in map(str, Y.columns) if are_siblings(name, one)), None)
     if like is not None:
         return f"is called like the outcome {like!r}, as an outcome of the same row would be"
-    if correlation >= CLOSELY and AFTERWARDS & {*words_of(name)}:
+    if correlation >= CLOSELY and AFTERWARDS & words:
         return f"follows {told}, and is by its name only known afterwards"
-    if correlation >= CLOSELY and after and not KNOWN & {*words_of(name)}:
+    if correlation >= CLOSELY and after and not (KNOWN - SUMMED) & words:
         return f"follows {told}, and stands behind the outcomes"
+    if correlation >= VERY_CLOSELY and not KNOWN & words:
+        return f"follows {told} very closely"
     return ""
 
 
@@ -235,26 +256,91 @@ def _varied(table: pd.DataFrame) -> list[str]:
     return [str(name) for name, varied in zip(table.columns, between.any(axis=0).tolist(), strict=True) if varied]
 
 
-def _told_by_groups(column: pd.Series, Y: pd.DataFrame) -> str:
-    """Return that the categories of a column tell an outcome almost exactly; "" where they do not."""
+def _told_by_groups(column: pd.Series, Y: pd.DataFrame, after: bool) -> str:
+    """Return that the categories of a column tell an outcome almost exactly, or much of it from behind; else ""."""
     if not 2 <= column.nunique() <= len(column) / 5:
         return ""
+    behind = after and not KNOWN & {*words_of(str(column.name))}
     for name in Y.columns:
         apart = Y[name].groupby(column.to_numpy()).transform("mean")
         spread = float(Y[name].var())
-        if spread > 0 and float(apart.var()) / spread >= ALMOST**2:
-            return f"tells the outcome {name!r} almost exactly"
+        told = float(apart.var()) / spread if spread > 0 else 0.0
+        if told >= ALMOST**2:
+            return f"tells {name} almost exactly"
+        if behind and told >= BY_GROUPS:
+            return f"tells much of {name} (R² {told:.2f}), and stands behind the outcomes"
     return ""
 
 
+def _telling_together(X: pd.DataFrame, Y: pd.DataFrame) -> dict[str, str]:
+    """Return columns that give an outcome exactly as a weighted sum: no noise is left, as there is in what is to come.
+
+    Those that were known before by their names are not meant, unless no other is among them.
+    """
+    values, outcomes = X.to_numpy(np.float64), Y.to_numpy(np.float64)
+    known = np.isfinite(values).all(axis=1) & np.isfinite(outcomes).all(axis=1)
+    if X.shape[1] < 2 or X.shape[1] > ADDED or known.sum() < ROWS_EACH * (X.shape[1] + 1):
+        return {}
+    scaled, wanted = _scaled(values[known]), _scaled(outcomes[known])
+    weights = np.linalg.lstsq(scaled, wanted, rcond=None)[0]
+    told = 1.0 - ((wanted - scaled @ weights) ** 2).sum(axis=0)
+    found: dict[str, str] = {}
+    for j in np.flatnonzero(told >= TOGETHER_EXACTLY).tolist():
+        telling = [name for name, w in zip(map(str, X.columns), weights[:, j], strict=True) if abs(w) >= 0.02]
+        named = [name for name in telling if not KNOWN & {*words_of(name)}] or telling
+        if len(telling) > 1:
+            found |= {
+                name: f"gives, together with other columns, the outcome {str(Y.columns[j])!r} exactly" for name in named
+            }
+    return found
+
+
 def _parts_of_outcomes(X: pd.DataFrame, Y: pd.DataFrame) -> dict[str, str]:
-    """Return pairs of features that add up to an outcome: both are parts of it."""
+    """Return features that tell an outcome in pairs: parts that add up to it, or what was counted afterwards."""
     found: dict[str, str] = {}
     if X.shape[1] <= ADDED:
-        for outcome in Y.columns:
+        names, columns = list(map(str, X.columns)), X.to_numpy(np.float64)
+        for outcome in map(str, Y.columns):
             total = Y[outcome].to_numpy(np.float64)
-            for one, other in combinations(map(str, X.columns), 2):
-                if _same(total, X[one].to_numpy(np.float64) + X[other].to_numpy(np.float64)):
-                    found[one] = f"adds up with {other!r} to the outcome {outcome!r}"
-                    found[other] = f"adds up with {one!r} to the outcome {outcome!r}"
+            for i, j in combinations(range(len(names)), 2):
+                if _same(total, columns[:, i] + columns[:, j]):
+                    found[names[i]] = f"adds up with {names[j]!r} to the outcome {outcome!r}"
+                    found[names[j]] = f"adds up with {names[i]!r} to the outcome {outcome!r}"
+            for pair in _telling_pairs(columns, total):
+                both = [names[i] for i in pair]
+                for name in _known_later(both):
+                    [other] = [one for one in both if one != name]
+                    found.setdefault(name, f"gives, together with {other!r}, the outcome {outcome!r} exactly")
     return found
+
+
+def _telling_pairs(columns: Floats, total: Floats) -> Iterator[tuple[int, int]]:
+    """Yield pairs of columns of which the first is the outcome and the second added up, or multiplied.
+
+    What was in stock is what was sold and what is left; what was earned is what was sold times the price.
+    """
+    some = np.unique(np.linspace(0, len(total) - 1, PEEKED).astype(np.int64))
+    sample, part = columns[some], total[some]
+    for combined in (np.add, np.multiply):
+        # Most pairs are ruled out by some of the rows.
+        apart = np.abs(sample[:, :, None] - combined(part[:, None, None], sample[:, None, :]))
+        near = apart <= 1e-9 * np.nanmax(np.abs(sample), axis=0, initial=0.0)[:, None]
+        likely = near.sum(axis=0) >= np.maximum(0.9 * np.isfinite(apart).sum(axis=0), 1)
+        for i, j in np.argwhere(likely).tolist():
+            # What is 0 in both columns tells nothing of the outcome.
+            rows = (columns[:, i] != 0) | (columns[:, j] != 0)
+            one, other, outcome = columns[rows, i], columns[rows, j], total[rows]
+            if i != j and not _same(one, outcome) and _same(one, combined(outcome, other)):
+                yield i, j
+
+
+def _known_later(pair: Sequence[str]) -> list[str]:
+    """Return which of two columns is only known afterwards, by their names; both where these do not tell.
+
+    Examples
+    --------
+    >>> _known_later(["opening stock", "closing stock"]), _known_later(["income", "price"])
+    (['closing stock'], ['income'])
+    """
+    later = [name for name in pair if AFTERWARDS & {*words_of(name)}]
+    return later or [name for name in pair if not KNOWN & {*words_of(name)}] or list(pair)

@@ -14,7 +14,7 @@ import pandas as pd
 
 from whence.errors import InputError
 from whence.features.inference import FEW_LEVELS, MANY_CATEGORIES, recorded_step
-from whence.project.cell_values import days_of, unit_of
+from whence.project.cell_values import days_of, measure_of, unit_of
 from whence.project.csv_files import MISSING, CsvFormat, CsvTable, content, load_csv, number_column
 from whence.project.findings import Findings
 from whence.project.leaks import LEAST_ROWS, Guess, Leak, find_leaks, guess_outcomes, words_of
@@ -139,13 +139,19 @@ def _left_out(columns: _Columns, outcomes: list[str]) -> tuple[str | None, list[
     table, remarks = columns.table, columns.remarks
     index: str | None = None
     ignore = []
+    dated: str | None = None
     for column, kind in columns.kinds.items():
         distinct = table.cells[column].nunique()
         name_like = kind == "text" and distinct > MANY_CATEGORIES and distinct > 0.5 * len(table.cells)
         if column in outcomes or not (kind in ("date", "empty") or name_like or columns.counts(column)):
             continue
         seen = kind == "date" and _parts(columns, column)
-        if index is None and kind not in ("empty", "whole") and distinct == len(table.cells):
+        follows = _follows(columns, column, dated) if seen and dated is not None else ""
+        dated = dated or (column if seen else None)
+        if follows:
+            ignore.append(column)
+            remarks.append(f"Left out {column!r}: {follows}.")
+        elif index is None and kind not in ("empty", "whole") and distinct == len(table.cells):
             index = column
             verb = "is a feature" if seen and len(seen) == 1 else "are features"
             parts = f"; its {listed(seen)} {verb}" if seen else ", which is not a feature"
@@ -187,6 +193,19 @@ def _why_left_out(columns: _Columns, column: str) -> str:
     if columns.days(column) is None:
         return f"times of day are not features. {TIMES[:-1]}"
     return "other columns tell its weekday and month, or it has but one of each"
+
+
+def _follows(columns: _Columns, column: str, dated: str) -> str:
+    """Return why a second column of dates is no feature beside the one called `dated`; "" where it may be one."""
+    both = (days_of(columns.table.cells[name].tolist()) for name in (dated, column))
+    gaps = {(two - one).days for one, two in zip(*both, strict=True) if one is not None and two is not None}
+    if len(gaps) == 1:
+        [gap] = gaps
+        days = f"{abs(gap)} day{'s' * (abs(gap) != 1)} {'after' if gap > 0 else 'before'}"
+        return f"it is always {days} {dated!r}" if gap else f"it is always the same day as {dated!r}"
+    if min(gaps, default=-1) < 0:
+        return ""
+    return f"its days come after those of {dated!r}. If it is known by then, take it out of [data] ignore"
 
 
 def _parts(columns: _Columns, column: str) -> list[str]:
@@ -236,7 +255,8 @@ def _feature(columns: _Columns, column: str) -> str:
         lines += ['type = "categorical"', f"{seen}categories = {_list([level for level in levels if level])}"]
     else:
         lines += _number(columns, column)
-        unit = _unit(column) or unit_of(table.cells[column].tolist())
+        cells = [cell for cell in table.cells[column].tolist() if cell.lower() not in MISSING]
+        unit = _unit(column) or unit_of(cells) or measure_of(cells)
         if unit and lines[1] != 'type = "binary"':
             lines.append(f"unit = {_text(unit)}")
     return "\n".join(lines)

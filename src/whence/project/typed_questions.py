@@ -20,7 +20,7 @@ from whence.features.dates import as_day
 from whence.features.kinds import Categorical
 from whence.problems.base import DecisionProblem
 from whence.problems.plan_sets import AnyPlan, PlanSet
-from whence.project.cell_values import days_of, one_day, read_number
+from whence.project.cell_values import days_of, one_day, read_number, without_measure
 from whence.project.csv_files import YES_AND_NO, CsvFormat, decoded, load_csv
 from whence.util.files import read_file
 from whence.util.json import finite, quoted
@@ -133,8 +133,15 @@ class ContextReader:
 
     def from_cells(self, cells: Mapping[str, str], decimal: str) -> dict[str, Any]:
         """Return cells of a CSV file, with numbers read by that file's decimal sign."""
-        parsed = {n: read_number(c, decimal) for n, c in cells.items() if self._types[n] in ("whole", "number")}
+        parsed = {
+            name: read_number(without_measure(cell, self._unit(name)), decimal)
+            for name, cell in cells.items()
+            if self._types[name] in ("whole", "number")
+        }
         return {**cells, **{name: value for name, value in parsed.items() if value is not None}}
+
+    def _unit(self, name: str) -> str:
+        return self.schema.unit(name) if name in self.schema.names else ""
 
     def value(self, name: str, value: Any) -> Any:
         """Return a value of the column `name` as the history holds it, from a text or a value of JSON."""
@@ -161,9 +168,11 @@ class ContextReader:
             # A switch that the history holds as 0 and 1 may be typed in words.
             if whole and lowered in YES_AND_NO and set(self.X[name].unique().tolist()) <= {0, 1}:
                 return int(YES_AND_NO[lowered])
-            parsed = read_number(value, self.decimal)
+            # In its own unit, and in no other.
+            bare = without_measure(value.strip(), self._unit(name))
+            parsed = read_number(bare, self.decimal)
             if parsed is None:
-                parsed = read_number(value)
+                parsed = read_number(bare)
         else:
             parsed = finite(int(value) if isinstance(value, bool | np.bool_) else value)
         if parsed is None or not np.isfinite(parsed):
