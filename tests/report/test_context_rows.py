@@ -56,3 +56,21 @@ def test_observations_are_listed_by_what_they_contribute() -> None:
     shares = [float(row[at].removesuffix(" %").replace("−", "-")) for row in table.rows]
     assert all(abs(share) >= 0.5 for share in shares)
     assert [abs(share) for share in shares] == sorted((abs(share) for share in shares), reverse=True)
+
+
+def test_answers_of_several_tell_their_day_and_values_too(tmp_path: Path) -> None:
+    """A menu, a front and reasons say which day they are about, with both plans; a comparison has both contexts."""
+    mine = [90.0]
+    for found in (POLICY.menu(X.iloc[5], mine), POLICY.front(X.iloc[5], mine), POLICY.reasons(X.iloc[5], mine)):
+        found.to_html(tmp_path / "sheet.html")
+        text = (tmp_path / "sheet.html").read_text("utf-8")
+        assert "Asked about day 6." in text, found
+        assert "<td>warmth</td><td>1.7 °C</td>" in text, found
+        assert "The two plans. Filled: the decision. Dashed: yours." in text, found
+        again = type(found).from_json(found.to_json())
+        again.to_html(tmp_path / "again.html")
+        assert "Asked about day 6." in (tmp_path / "again.html").read_text("utf-8"), found
+    POLICY.compare(X.iloc[5], X.iloc[8]).to_html(tmp_path / "sheet.html")
+    text = (tmp_path / "sheet.html").read_text("utf-8")
+    assert "All values of both contexts" in text
+    assert "<td>warmth</td><td>1.7 °C</td><td><b>2.7 °C</b></td>" in text

@@ -53,3 +53,20 @@ def test_enter_leads_to_the_answer(browser: Browser, examples: str) -> None:
     expect(page.locator(".explanation-question .explanation-card").first).to_be_focused()
     watched.assert_quiet()
     page.context.close()
+
+
+def test_enter_in_a_quantity_asks(browser: Browser, examples: str) -> None:
+    """Enter in a field of the plan asks about the plan; other questions asked by key lead to their answer."""
+    watched = opened(browser, examples, scene="bakery", reduced_motion="reduce")
+    page = watched.page
+    page.get_by_label("Your plan: rolls", exact=True).fill("300")
+    page.keyboard.press("Enter")
+    expect(page.locator("[data-kind=relative] .verdict")).to_be_visible(timeout=8 * PATIENCE)
+    expect(page.locator(".explanation-card[aria-busy=true]")).to_have_count(0, timeout=8 * PATIENCE)
+    expect(page.locator(".explanation-question .explanation-card").first).to_be_focused()
+    page.locator("#ask-menu").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("[data-other=menu] .downloads")).to_be_visible(timeout=8 * PATIENCE)
+    expect(page.locator("[data-other=menu]")).to_be_focused()
+    watched.assert_quiet()
+    page.context.close()

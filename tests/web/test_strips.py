@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import httpx
@@ -59,6 +60,23 @@ def test_strips_follow_the_controls(browser: Browser, examples: str) -> None:
     eventually(page, lambda: watched.posts("/strips") >= 2)
     watched.assert_quiet()
     page.context.close()
+
+
+def test_choices_are_named_in_full_and_in_line(browser: Browser, examples: str) -> None:
+    """Below a strip of choices no name is cut off, and all stand at one height."""
+    for scene, feature, named in (("bakery", "weekday", ["Mon", "Tue"]), ("city", "period", ["night", "morning peak"])):
+        for width in (390, 1280):
+            page = opened(browser, examples, scene=scene, width=width).page
+            names = page.locator(f"[data-feature={feature}] .choice-name")
+            expect(names.first).to_have_text(re.compile(named[0]))
+            seen = names.evaluate_all(
+                """all => all.map(one => [one.innerText.replace(/\\s+/g, " "), one.getBoundingClientRect().top,
+                    one.scrollWidth - one.clientWidth, one.scrollHeight - one.clientHeight])"""
+            )
+            assert [text for text, *_ in seen][:2] == named
+            assert {top for _, top, *_ in seen} == {seen[0][1]}
+            assert max(cut for *_, across, down in seen for cut in (across, down)) <= 1
+            page.context.close()
 
 
 def test_marks_sit_where_the_value_is(browser: Browser, examples: str) -> None:

@@ -177,11 +177,22 @@ def _table(found: Evaluation, most: int | None = None) -> Table:
     for name, row in frame.iterrows():
         if row["kind"] == "policy" and name not in shown:
             continue
-        placed = "" if row["prescriptiveness"] != row["prescriptiveness"] else f"{row['prescriptiveness']:.2f}"
+        placed = "" if row["prescriptiveness"] != row["prescriptiveness"] else _hundredths(row["prescriptiveness"])
         spread = "" if not placed or row["spread"] != row["spread"] else f" ± {row['spread']:.2f}"
         verdict = f"{row['verdict']} ({share(abs(row['saves']))})" if row["verdict"] else ""
         table.add_row(str(name), plain(row["cost"], 4), plain(row["worst_tenth"], 4), placed + spread, verdict)
     return table
+
+
+def _hundredths(number: float) -> str:
+    """Return a number with two decimals, and without a sign where they are 0.
+
+    Examples
+    --------
+    >>> _hundredths(-0.001), _hundredths(-0.25)
+    ('0.00', '-0.25')
+    """
+    return f"{round(number, 2) + 0.0:.2f}"
 
 
 def _document(found: Evaluation) -> dict[str, Any]:

@@ -291,7 +291,10 @@ class Comparison(Result):
         title = "Why another cost?" if self.same else "Why another plan?"
         # On a page the answer comes first, then both plans.
         text = "\n".join([*others, first])
-        return Sheet(title, text, charts, tables, [line for line in certificate if line[1]])
+        changed = {name: (was, to) for name, was, to in self.shown}
+        context = [(str(name), *changed.get(str(name), (value(entry), ""))) for name, entry in self.after.items()]
+        lines = [line for line in certificate if line[1]]
+        return Sheet(title, text, charts, tables, lines, context=context, contexts="All values of both contexts")
 
 
 def _plan(plan: Any, form: str) -> Any:

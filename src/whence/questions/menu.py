@@ -20,7 +20,7 @@ from whence.questions.result import ENDED, Answers, Asker, intact_of, read_expla
 from whence.report.html import Bar, bars
 from whence.report.numbers import duration, plain
 from whence.report.reading import document_from
-from whence.report.result_pages import Chart, FrontDocument, MenuDocument, Sheet, Table, both_plans
+from whence.report.result_pages import Chart, FrontDocument, MenuDocument, Sheet, Table, asked_about, both_plans
 from whence.report.words import above_best, changes_in_words
 from whence.util.frames import TableKind, in_kind, kind_of
 from whence.util.json import to_plain
@@ -245,10 +245,11 @@ class Menu(Answers):
             ("time", duration(self.seconds)),
         ]
         tables = [Table("Every way that would do", head, rows, {1})] if rows else []
+        report = next((why.report for why in (*self.answers, self.proof) if why is not None), None)
         if self.answers:
             drawn_plans, told_plans = both_plans(self.answers[0].report)
             charts, tables = [*charts, *drawn_plans], [*tables, *told_plans]
-        return Sheet("What else would do?", self.text, charts, tables, certificate)
+        return Sheet("What else would do?", self.text, charts, tables, certificate, **asked_about(report))
 
 
 def features_of(why: Explanation) -> list[str]:
@@ -452,12 +453,15 @@ class Front(Answers):
             for k, why in zip(self.allowed, self.answers, strict=True)
         ]
         head = ["changes allowed", "status", "distance", "proved bound", "what changes"]
+        report = self.answers[0].report if self.answers else None
+        drawn_plans, told_plans = ([], []) if report is None else both_plans(report)
         return Sheet(
             "How few changes would do?",
             self.text,
-            charts,
-            [Table("Distance against the number of changes", head, rows, {0, 2, 3})],
+            [*charts, *drawn_plans],
+            [Table("Distance against the number of changes", head, rows, {0, 2, 3}), *told_plans],
             [("every entry proved", "yes" if self.complete else "no"), ("time", duration(self.seconds))],
+            **asked_about(report),
         )
 
 

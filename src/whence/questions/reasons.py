@@ -26,7 +26,7 @@ from whence.questions.result import Asker, Result, intact_of, read_explanation
 from whence.report.document import scalar
 from whence.report.numbers import duration, plain, share, value, with_unit
 from whence.report.reading import document_from
-from whence.report.result_pages import ReasonsDocument, Sheet, Table
+from whence.report.result_pages import ReasonsDocument, Sheet, Table, asked_about, both_plans
 from whence.report.words import changes_in_words
 from whence.util.frames import TableKind, in_kind, kind_of
 from whence.util.json import to_plain
@@ -249,7 +249,11 @@ class Reasons(Result, Sequence[str]):
             ("time", duration(self.seconds)),
         ]
         tables = [Table("The facts that settle it", head, rows)] if rows else []
-        return Sheet("Which facts settle it?", self.text, (), tables, certificate)
+        known = (self.proof, *self.needed.values(), *self.witnesses)
+        report = next((why.report for why in known if why is not None), None)
+        charts, told_plans = ([], []) if report is None else both_plans(report)
+        tables = [*tables, *told_plans]
+        return Sheet("Which facts settle it?", self.text, charts, tables, certificate, **asked_about(report))
 
 
 def reasons(policy: Policy, context: Any, instead: Any, options: dict[str, Any]) -> Reasons:

@@ -18,7 +18,7 @@ from whence.errors import InputError
 from whence.problems.plan_text import Point
 from whence.report.build import document_of
 from whence.report.document import Map, Panel, Plans, Report, Shown, ShownRange, ShownValue, Spread, WorldsEntry
-from whence.report.numbers import plain, share, value, with_unit
+from whence.report.numbers import plain, share, short_names, value, with_unit
 from whence.report.observations import mattering_of
 from whence.report.plan_drawings import LETTER, labels, most_different, placed, streets_along, visited
 from whence.report.question_words import heading, other_plan
@@ -215,6 +215,7 @@ def strip_bar(strip: Strip, report: Report) -> Markup:
     stretches = [
         {"look": LOOKS[one.verdict], "x": side + left * across, "width": max((right - left) * across - 0.6, 0.8)}
         | ({"y": 22, "height": 8} if one.verdict == "another" else {"y": 19, "height": 14})
+        | {"ahead": one.verdict == "another" and one.ahead == "alternative"}
         for (left, right), one in zip(strip.spans(), strip.stretches, strict=True)
     ]
     texts = [
@@ -223,9 +224,10 @@ def strip_bar(strip: Strip, report: Report) -> Markup:
     ]
     if not strip.ordered:
         room = across / len(strip.stretches)
+        names = short_names([value(one.begin, kind) for one in strip.stretches])
         texts = [
-            {"x": side + room * (i + 0.5), "text": _fitting(value(one.begin, kind), room), "side": "middle"}
-            for i, one in enumerate(strip.stretches)
+            {"x": side + room * (i + 0.5), "text": _fitting(name, room), "side": "middle"}
+            for i, name in enumerate(names)
         ]
     name = f"{strip.feature} ({unit})" if unit else strip.feature
     told = ", ".join(f"{value(one.begin, kind)}: {one.verdict}" for one in strip.stretches)
@@ -320,6 +322,8 @@ def page(
     content = _content(explanation)
     drawn = [] if policy is None else _strips(explanation, policy)
     content |= {"strips": [strip_bar(strip, content["report"]) for strip in drawn], "near": share(NEAR)}
+    every = [one for strip in drawn for one in strip.stretches if one.verdict == "another"]
+    content["ahead"] = any(one.ahead == "alternative" for one in every)
     return page_of("report.html", title=title, question=question, now=now, **content)
 
 

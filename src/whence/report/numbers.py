@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
@@ -11,7 +12,18 @@ import numpy as np
 
 from whence.features.dates import as_day, day_in_words
 
-__all__ = ["aligned", "at_least", "beyond", "duration", "exactly", "plain", "share", "value", "with_unit"]
+__all__ = [
+    "aligned",
+    "at_least",
+    "beyond",
+    "duration",
+    "exactly",
+    "plain",
+    "share",
+    "short_names",
+    "value",
+    "with_unit",
+]
 
 #: A changed value may be shown this share of its change further away from where it started.
 ROUNDING = 0.01
@@ -134,6 +146,26 @@ def value(raw: Any, kind: str = "", unit: str = "") -> str:
         return f"{plain(float(raw), 9 if float(raw).is_integer() else 6)}{' ' + unit if unit else ''}"
     text = str(raw)
     return text if text and text == text.strip() and not set(text) & set(",;") else f"“{text}”"
+
+
+#: Days of the week and months, in English and in German.
+_CALENDAR = re.compile(
+    "(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|may|june|july|august|september|october"
+    "|november|december|(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch|januar|februar|märz|mai|juni|juli|oktober"
+    "|dezember",
+    re.IGNORECASE,
+)
+
+
+def short_names(names: Sequence[str]) -> list[str]:
+    """Return days of the week and months by their first letters, where all names are such; others as they are.
+
+    Examples
+    --------
+    >>> short_names(["Monday", "Tuesday"]), short_names(["Monday", "night"])
+    (['Mon', 'Tue'], ['Monday', 'night'])
+    """
+    return [name[:3] for name in names] if all(map(_CALENDAR.fullmatch, names)) else list(names)
 
 
 def with_unit(text: str, unit: str = "") -> str:

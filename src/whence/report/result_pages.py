@@ -13,7 +13,7 @@ from msgspec import Meta, Struct, field
 
 from whence.report.build import changes_of
 from whence.report.document import Amount, Change, Count, Distance, Number, Report, Scalar, Searched, ShownChange
-from whence.report.html import fragment_of, page_of, plan_charts
+from whence.report.html import context_rows, fragment_of, observation_named, page_of, plan_charts
 from whence.report.numbers import duration, plain, with_unit
 from whence.report.question_words import ended, lifted
 from whence.report.words import changes_shown
@@ -36,6 +36,7 @@ __all__ = [
     "Sheet",
     "Table",
     "asked",
+    "asked_about",
     "both_plans",
     "certificate",
     "fragment",
@@ -81,6 +82,16 @@ def both_plans(report: Report) -> tuple[list[Chart], list[Table]]:
     return [Chart(one, f"The two plans. {look}" if one is drawn[-1] else "") for one in drawn], []
 
 
+def asked_about(report: Report | None) -> dict[str, Any]:
+    """Return which day a question is about, and all values of its context, as arguments of a :class:`Sheet`."""
+    if report is None:
+        return {}
+    return {
+        "day": observation_named(report),
+        "context": [(name, was, "") for name, was, _ in context_rows(report)],
+    }
+
+
 @dataclass(frozen=True)
 class Sheet:
     """What is shown of a question with several answers."""
@@ -90,6 +101,12 @@ class Sheet:
     charts: Sequence[Chart] = ()
     tables: Sequence[Table] = ()
     certificate: Sequence[tuple[str, str]] = ()
+    #: What the history calls the context that was asked about; "" where it is none of the past.
+    day: str = ""
+    #: Every feature with its value and, of two contexts, the value that it has now where that is another one.
+    context: Sequence[tuple[str, str, str]] = ()
+    #: What these values are called.
+    contexts: str = "All values of the context"
 
 
 def sheet_fragment(sheet: Sheet, title: str = "", question: str = "") -> str:

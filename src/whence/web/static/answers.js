@@ -34,6 +34,7 @@ const BADGES = {
 const NAMED = {
   status: "proved", kind: "absolute", risk: "risk", distance: "distance", "proved lower bound": "gap", gap: "gap", confidence: "confidence", usual: "usual", "asked for no less usual than": "usual",
   "tolerance on costs": "tolerance", "boxes or nodes searched": "boxes", "holds in": "refits", "true in the world": "worlds", "model of the world": "worlds",
+  engine: "engine", "asked for": "asked", "asked for no more than": "conditions", "rival plans met": "rivals", "separation of neighbours": "separation",
 };
 /** What is explained of a badge. */
 const PROOFS = { optimal: "proved", none: "none", already: "already", time_limit: "proved", interrupted: "proved" };

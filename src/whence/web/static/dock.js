@@ -10,15 +10,18 @@ const NARROW = window.matchMedia("(max-width: 860px)");
 /** What the plans cost in the context that is shown, as short as can be. */
 function costLine() {
   const node = h("p", { class: "dock-costs" });
-  subscribe(() => {
+  const sync = () => {
     if (!state.scene || !NARROW.matches) return;
     const then = state.stage === "then" ? shownThen() : null;
     const costs = then ? [then.decision.cost, then.alternative.cost] : [state.decision?.cost ?? NaN, state.check?.cost ?? NaN];
     const texts = aligned(costs).map((text) => withUnit(text, state.scene.cost_unit));
     const said = ["decision", planName()].map((name, i) => (Number.isFinite(costs[i]) ? `${name} ${texts[i]}` : "")).filter(Boolean).join(" · ");
-    const plan = !state.decision || then ? "" : Number.isFinite(costs[1]) ? ` (decision: ${state.decision.text})` : `: ${state.decision.text}`;
-    if (node.textContent !== said + plan) node.replaceChildren(h("b", { text: said }), h("span", { text: plan }));
-  });
+    const alone = Boolean(state.decision) && !then && !Number.isFinite(costs[1]);
+    const [head, plan] = [`${said}${alone ? ":" : ""}`, !state.decision || then ? "" : ` ${alone ? "" : "Decision: "}${state.decision.text}`];
+    if (node.textContent !== head + plan) node.replaceChildren(h("b", { text: head }), h("span", { text: plan }));
+  };
+  subscribe(sync);
+  NARROW.addEventListener("change", sync);
   return node;
 }
 

@@ -43,6 +43,12 @@ export function bringIntoView(node) {
   if (top < 0 || seen < 0.6 * Math.min(bottom - top, window.innerHeight)) node.scrollIntoView({ behavior: "smooth", block: "start" });
 }
 
+/** Lead who asked by key to the answer once it is there, unless the focus has gone elsewhere; `place` says where it is. */
+export function leadTo(event, answered, place) {
+  const asker = event.detail === 0 ? event.currentTarget : null;
+  if (asker) answered.then(() => { if ([asker, document.body].includes(document.activeElement)) place()?.focus({ preventScroll: true }); });
+}
+
 const ICONS = {
   lock: "M6 10V7a4 4 0 0 1 8 0v3M4.5 10h11v7h-11z",
   open: "M6 10V7a4 4 0 0 1 7.6-1.7M4.5 10h11v7h-11z",

@@ -4,7 +4,7 @@ import { agreement, answer, filesOf, linesOf } from "./answers.js";
 import { api } from "./api.js";
 import { asksToRely, changesSlider, conditionsDrawer } from "./conditions.js";
 import { startDock } from "./dock.js";
-import { bringIntoView, button, byId, h, icon, put } from "./dom.js";
+import { bringIntoView, button, byId, h, icon, leadTo, put } from "./dom.js";
 import { duration } from "./format.js";
 import { frontSlot } from "./front.js";
 import { pricesSlot } from "./prices.js";
@@ -14,7 +14,7 @@ import { obstacle, planObstacle } from "./obstacles.js";
 import { openingCard, startOpening } from "./opening.js";
 import { answersOf, isShown, judgedByRefits, KINDS, state, subscribe, thenOf, update } from "./state.js";
 import { meterFor, progressLine, redraw, refitLine } from "./waiting.js";
-import { wishWords } from "./wish.js";
+import { firstAnswer, wishWords } from "./wish.js";
 
 /** What is asked of the best plan: to be it, or where plans are quantities to be near it. */
 const near = (best, whose) => (state.scene.within ? `${whose} within ${Number((100 * state.scene.within).toPrecision(3))} % of the best` : best);
@@ -152,12 +152,18 @@ function timeLimits() {
   return { node, sync };
 }
 
+/** Ask about the plan as it stands, as soon as it is checked: for Enter in one of its fields. */
+export function askWhenChecked() {
+  entered = true;
+  askEntered();
+}
+let entered = false;
+let askEntered = () => {};
+
 export function startExplanation() {
   const asking = (about) => async (event) => {
-    // Asked by key: the focus goes on to the answer, unless it has gone elsewhere.
-    const asker = event.detail === 0 ? event.currentTarget : null;
     const answered = explain(about);
-    if (asker) answered.then(() => { if ([asker, document.body].includes(document.activeElement)) byId("explanation").querySelector(".explanation-question:not([hidden]) .explanation-card:not([hidden])")?.focus({ preventScroll: true }); });
+    leadTo(event, answered, firstAnswer);
     const panel = byId("explanation-panel");
     bringIntoView(panel);
     // The answer may need more room than the question did.
@@ -168,6 +174,13 @@ export function startExplanation() {
   startOpening();
   const change = button("What would change the plan?", asking("any"), { class: "button primary", id: "ask-any" });
   const go = button("Why not mine?", asking("mine"), { class: "button primary", id: "ask" });
+  askEntered = () => {
+    if (!entered || !state.check) return;
+    entered = false;
+    if (go.disabled) return;
+    go.focus({ preventScroll: true });
+    go.click();
+  };
   const why = h("p", { class: "hint", id: "ask-note", role: "status" });
   go.setAttribute("aria-describedby", "ask-note");
   const limit = timeLimits();
@@ -204,5 +217,8 @@ export function startExplanation() {
     front.sync();
     prices.sync();
     for (const card of cards) card.sync();
+    if (changed.has("scene")) entered = false;
+    // A click on the button changes the state that is being told of.
+    if (changed.has("check")) queueMicrotask(askEntered);
   });
 }

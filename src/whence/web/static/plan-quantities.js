@@ -3,6 +3,7 @@
 import { legend } from "./charts.js";
 import { freshId, numberField } from "./controls.js";
 import { button, h } from "./dom.js";
+import { askWhenChecked } from "./explanation.js";
 import { plain } from "./format.js";
 import { ask, planName, shownPlan, shownThen, state } from "./state.js";
 import { wishAmount, wishBar } from "./wish.js";
@@ -78,6 +79,7 @@ export function quantitiesView(scene) {
   const rows = shape.parts.map((part, j) => {
     const id = freshId("part");
     const field = numberField({ id, label: `Your plan: ${part}`, set: (amount) => setAmount(j, amount) });
+    field.node.addEventListener("keydown", (event) => { if (event.key === "Enter") askWhenChecked(); });
     const decided = h("span", { class: "decided" });
     const decidedBar = h("i", { class: "q-bar d" });
     const yourBar = h("i", { class: "q-bar a" });

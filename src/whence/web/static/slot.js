@@ -2,7 +2,7 @@
 
 import { filesOf } from "./answers.js";
 import { api } from "./api.js";
-import { bringIntoView, button, byId, h, icon, put } from "./dom.js";
+import { bringIntoView, button, byId, h, icon, leadTo, put } from "./dom.js";
 import { explain } from "./jobs.js";
 import { announce } from "./notices.js";
 import { askOther, cancelOther, otherObstacle, pendingOther } from "./others.js";
@@ -51,11 +51,11 @@ export const paragraphs = (text) => text.split("\n").filter((line) => line && !l
  */
 export function slot({ name, title, hint, text, draw, asking = null, apart = false }) {
   const note = h("p", { class: "hint", role: "status" });
-  const go = button(text, () => askOther(name), { id: `ask-${name}` });
+  const go = button(text, (event) => leadTo(event, askOther(name), () => node), { id: `ask-${name}` });
   const of = h("p", { class: "hint" });
   const meter = meterFor(elapsedLine(), () => cancelOther(name), () => `Cancel: ${title}`);
   const body = h("div", { class: "answer" });
-  const node = h("section", { class: "other", "data-other": name, "aria-label": title },
+  const node = h("section", { class: "other", "data-other": name, "aria-label": title, tabindex: "-1" },
     h("h3", { text: title }), h("p", { class: "hint", text: hint }), asking ?? (!apart && h("div", { class: "row" }, go)), note, meter.node, of, body);
   let drawn = "";
   let told = "";

@@ -31,14 +31,25 @@ function told(strip, feature) {
   return strip.stretches.map((one, i) => (i ? `from ${from(one)} on ${best(one)}` : best(one))).join(", ");
 }
 
+/** Days and months, of which the first letters are enough. */
+const CALENDAR = new Set(("monday tuesday wednesday thursday friday saturday sunday montag dienstag mittwoch donnerstag freitag samstag sonntag "
+  + "january february march april may june july august september october november december januar februar märz mai juni juli oktober dezember").split(" "));
+const LETTERS = 3;
+
+/** What the choices are called below a strip: days and months by their first letters, where it is narrow. */
+function called(texts) {
+  const dated = texts.every((text) => CALENDAR.has(text.toLowerCase()));
+  return texts.map((text) => (dated ? [text.slice(0, LETTERS), h("span", { class: "tail", text: text.slice(LETTERS) })] : text));
+}
+
 /** The choices of a category or switch, each with its verdict; a click takes one. */
 function choices(strip, feature, now, set) {
-  const named = strip.stretches.length <= NAMED;
-  return h("div", { class: "strip-choices" }, strip.stretches.map((one) => {
+  const named = strip.stretches.length <= NAMED && called(strip.stretches.map(({ begin }) => value(begin, feature)));
+  return h("div", { class: "strip-choices" }, strip.stretches.map((one, i) => {
     const is = String(feature.kind === "binary" ? Number(now) : now) === String(one.begin);
     const taken = feature.kind === "binary" && typeof now === "boolean" ? Boolean(one.begin) : one.begin;
     return h("span", { class: `choice ${is ? "now" : ""}`, title: `${value(one.begin, feature)}: ${WORDS[one.verdict]} is best`, onclick: () => set(taken) },
-      h("i", { class: `stretch ${LOOKS[one.verdict]} ${ways(one)}` }), named && h("span", { class: "choice-name", text: value(one.begin, feature) }));
+      h("i", { class: `stretch ${LOOKS[one.verdict]} ${ways(one)}` }), named && h("span", { class: "choice-name" }, named[i]));
   }));
 }
 

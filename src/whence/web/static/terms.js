@@ -23,6 +23,10 @@ const TERMS = {
   tolerance: "Costs that differ by less are taken for the same number.",
   absolute: "Relative: your plan is as good as today’s decision. Absolute: no plan at all is better than yours.",
   confidence: "By how many standard errors the plan must be better: a wider lead is less likely to be chance.",
+  engine: "What has searched: “search” is exact and made for such weights, “milp” gives an integer program to a solver. Whichever it was, the answer was computed once more from the model and the problem.",
+  asked: "What the plan, or one of the plans that were asked about, must be in the context found.",
+  rivals: "Plans that turned out better than yours in contexts on the way. The search keeps them, and rules out every context in which one of them is better.",
+  separation: "By how much the past observations that have a say must be nearer than the next one, so that rounding does not decide which of them are neighbours.",
   speak: "The policy gives every past observation a weight: the more alike its context and the one shown are, the larger. Only observations with a weight have a say in the decision; they speak for the context.",
 };
 const GAP = 6;

@@ -1,6 +1,6 @@
 // What a plan should be like where a set of plans is asked about: offered by what was clicked, kept as chips.
 
-import { button, byId, h, icon, put } from "./dom.js";
+import { bringIntoView, button, byId, h, icon, leadTo, put } from "./dom.js";
 import { listed, plain } from "./format.js";
 import { explain, pending } from "./jobs.js";
 import { announce } from "./notices.js";
@@ -36,6 +36,9 @@ export function wishWords() {
   return state.scene.plan.type === "route" ? `a route ${said.join(", ")}` : `a plan with ${listed(said)}`;
 }
 
+/** The card of the answer that stands first. */
+export const firstAnswer = () => byId("explanation").querySelector(".explanation-question:not([hidden]) .explanation-card:not([hidden])");
+
 /** Wish that a route goes through, along or around `items`. */
 export function wishFor(how, items) {
   const others = Object.fromEntries(HOWS.map((name) => [name, (state.wish[name] ?? []).filter((item) => !items.some((one) => same(one, item)))]));
@@ -59,9 +62,9 @@ export function wishBar(hint) {
   const offers = h("div", { class: "row offers", role: "group", hidden: true });
   const chips = h("div", { class: "row chips", role: "group", "aria-label": `What the ${noun} should be like` });
   const note = h("p", { class: "hint", role: "status" });
-  const go = button(`When such a ${noun}?`, () => {
-    explain("set");
-    byId("explanation-panel").scrollIntoView({ behavior: "smooth", block: "start" });
+  const go = button(`When such a ${noun}?`, (event) => {
+    leadTo(event, explain("set"), firstAnswer);
+    bringIntoView(byId("explanation-panel"));
   }, { class: "button primary", id: "ask-set" });
   const clear = button("Clear", () => { ask({ wish: {} }); announce("All wishes are cleared."); }, { class: "button quiet" });
   const wished = h("div", { class: "wished", hidden: true }, chips, h("div", { class: "row" }, go, clear), note);
