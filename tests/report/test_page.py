@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from playwright.sync_api import Browser
@@ -29,6 +30,14 @@ WIDTH = "() => document.documentElement.scrollWidth"
 # Tables of which a part can be seen only by scrolling sideways.
 SCROLLED = """() => [...document.querySelectorAll('.wh-scroll')].filter(one => one.scrollWidth > one.clientWidth + 1)
     .map(one => one.textContent)"""
+# Numbers below a strip that reach into each other.
+OVERLAPS = """() => [...document.querySelectorAll('.wh-strips svg')].flatMap(strip => {
+    const texts = [...strip.querySelectorAll('text.wh-small')];
+    const boxes = texts.map(text => [text.textContent, text.getBoundingClientRect()]);
+    const over = (a, b) => a.left < b.right && b.left < a.right;
+    return boxes.flatMap(([one, a], i) =>
+        boxes.slice(i + 1).filter(([, b]) => over(a, b)).map(([other]) => `${one} ${other}`));
+})"""
 # Chips whose text reaches out of its frame.
 BURST = """() => [...document.querySelectorAll('rect.wh-inside[rx="9"]')].filter(frame => {
     let text = frame.nextElementSibling;
@@ -95,6 +104,31 @@ def test_answers_to_other_questions_are_read_without_scrolling(browser: Browser,
         assert page.evaluate(BURST) == []
         if number < 4:
             assert page.evaluate(SCROLLED) == []
+    page.close()
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_tables_and_strips_of_days_fit(browser: Browser, tmp_path: Path, width: int) -> None:
+    """A report about days has no table that is wider than the screen, and numbers below its strips stand apart."""
+    days = pd.date_range("2024-02-05", periods=200)
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {"Date": days, "Promotion": rng.choice([0, 10, 20], 200), "Temp (F)": rng.uniform(30, 90, 200).round()},
+        index=days.strftime("%m/%d/%Y"),
+    ).assign(**{name: rng.uniform(2, 3, 200).round(2) for name in ("Price", "Price next door", "Price of flour")})
+    rolls = 200 + 60 * (days.day_of_week > 4) + 3 * X["Promotion"].to_numpy() + rng.normal(0, 8, 200)
+    Y = pd.DataFrame({"rolls": rolls})
+    schema = wh.Schema({"Date": wh.Date(parts=("weekday", "month")), "Temp (F)": wh.Continuous(unit="F")})
+    policy = wh.Policy(wh.Newsvendor(1, 3), wh.ForestWeights(50, random_state=0), schema=schema).fit(X, Y)
+    why = policy.explain(X.iloc[100], policy.decide(X.iloc[5]) + 25, time_limit=20)
+    assert why.context is not None
+    why.to_html(tmp_path / "why.html", policy=policy)
+    page = browser.new_page(viewport={"width": width, "height": 800})
+    page.goto((tmp_path / "why.html").as_uri())
+    assert page.evaluate(SCROLLED) == []
+    assert page.evaluate(WIDTH) == width
+    assert "Temp (F) (F)" not in page.content()
+    assert page.evaluate(OVERLAPS) == []
     page.close()
 
 

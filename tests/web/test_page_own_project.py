@@ -55,10 +55,13 @@ def test_it_answers_on_opening_and_beside_the_plans(browser: Browser, bikes: str
         "Today's plan would no longer have been within 1 % of the best if"
     )
     expect(first.locator(".costs-there")).to_contain_text("Costs there")
+    # Where there is no plan yet, no mark says that it is 0.
+    expect(page.locator(".q-row.unset")).to_have_count(1)
     # Not asked by anybody, it is not part of the address.
     assert "asked=" not in page.url
     expect(page.locator("#quality summary")).to_be_visible()
     page.get_by_label("Your plan: bikes", exact=True).fill("150")
+    expect(page.locator(".q-row.unset")).to_have_count(0)
     page.get_by_role("button", name="Why not mine?").click()
     card = page.locator("[data-kind=relative]")
     expect(card.locator(".verdict")).to_contain_text("Your plan would have been better", timeout=8 * PATIENCE)
@@ -82,6 +85,11 @@ def test_on_a_phone_the_plan_comes_first(browser: Browser, bikes: str) -> None:
     watched = opened(browser, bikes, width=390, has_touch=True, reduced_motion="reduce")
     page = watched.page
     expect(page.locator(".dock-costs")).to_contain_text("decision 165.6: bikes 194")
+    # With a plan of one's own, both costs and the decision are read in full.
+    page.get_by_label("Your plan: bikes", exact=True).fill("150")
+    expect(page.locator(".dock-costs")).to_contain_text("Decision: bikes 194")
+    cut = page.locator(".dock-costs > *").evaluate_all("all => all.map(one => one.scrollWidth - one.clientWidth)")
+    assert max(cut) <= 1
     places = [page.locator(name).bounding_box() for name in ("#plan-panel", "#explanation-panel", ".context-panel")]
     tops = [box["y"] for box in places if box]
     assert tops == sorted(tops)

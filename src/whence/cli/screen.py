@@ -245,7 +245,8 @@ def progress_line(progress: question.Progress, time_limit: float | None) -> str:
         return f"How far can you rely on it? {what}, {clock}"
     if progress.refit is not None:
         return f"Fitting again: {progress.refit} of {progress.refits}, {found}, {clock}"
-    return f"Searching: {progress.nodes:,} boxes, {found}, {bound}, {clock}"
+    boxes = f"{progress.nodes:,} box{'es' * (progress.nodes != 1)}"
+    return f"Searching: {boxes}, {found}, {bound}, {clock}"
 
 
 FOUND = 0

@@ -203,6 +203,8 @@ def _chips(drawn: ShownRange, top: int) -> tuple[list[dict[str, Any]], int]:
 
 #: Processor seconds that the strips of a report may take.
 STRIP_SECONDS = 2.0
+#: How far apart numbers below a strip stand, at least, as a share of it: as wide as one of them, or as a day.
+TEXT_APART = 0.21
 #: How stretches of a strip look.
 LOOKS = {"decision": "d", "alternative": "a", "another": "o"}
 
@@ -220,7 +222,7 @@ def strip_bar(strip: Strip, report: Report) -> Markup:
     ]
     texts = [
         {"x": side + at * across, "text": _short(entry, kind), "side": {0.0: "start", 1.0: "end"}.get(at, "middle")}
-        for at, entry in strip.numbers(0.15)
+        for at, entry in strip.numbers(TEXT_APART)
     ]
     if not strip.ordered:
         room = across / len(strip.stretches)
@@ -229,7 +231,7 @@ def strip_bar(strip: Strip, report: Report) -> Markup:
             {"x": side + room * (i + 0.5), "text": _fitting(name, room), "side": "middle"}
             for i, name in enumerate(names)
         ]
-    name = f"{strip.feature} ({unit})" if unit else strip.feature
+    name = strip.feature if not unit or strip.feature.rstrip(")]").endswith(unit) else f"{strip.feature} ({unit})"
     told = ", ".join(f"{value(one.begin, kind)}: {one.verdict}" for one in strip.stretches)
     return rendered(
         "strip.svg",

@@ -19,8 +19,8 @@ export function costsThere({ explanation: found, then }) {
   const texts = aligned(paid).map((text) => withUnit(text, state.scene.cost_unit));
   const own = Math.abs(then.cost - then.alternative.cost) <= 1e-9 * Math.max(Math.abs(then.cost), 1);
   const entry = (plan, name, text, title) => h("span", { class: `paid ${plan}`, title }, h("span", { text: `${name} ` }), h("b", { text }), " ");
-  return h("p", { class: "costs-there" }, h("span", { class: "soft", text: "Costs there: " }), entry("a", found.among ? "that plan" : "your plan", texts[0]), entry("d", "the decision", texts[1]),
-    own ? h("span", { class: "soft", text: found.among ? "that plan is the policy’s own there" : "yours is the policy’s own there" }) : entry("t", "the policy’s own plan", texts[2], then.text));
+  return h("p", { class: "costs-there" }, h("span", { class: "soft", text: "Costs there: " }), entry("a", found.among ? "the plan that takes over" : "your plan", texts[0]), entry("d", "the decision", texts[1]),
+    own ? h("span", { class: "soft", text: found.among ? "it is the policy’s own there" : "yours is the policy’s own there" }) : entry("t", "the policy’s own plan", texts[2], then.text));
 }
 
 const BADGES = {

@@ -98,6 +98,7 @@ export function quantitiesView(scene) {
       decided.title = "decision";
       field.sync(yours?.[j]);
       node.classList.toggle("lacking", yours?.[j] === null);
+      node.classList.toggle("unset", !Number.isFinite(yours?.[j]));
       if (!bars) return;
       yourBar.classList.toggle("cut", (yours?.[j] ?? 0) > ends[j]);
       range.max = ends[j];
