@@ -203,14 +203,10 @@ class _Inquiry(Inquiry[Explanation]):
     def known(self, question: Question) -> Answer | None:
         """Return the answer where it needs no search, and refuse a context to start from that has no sure weights."""
         answer = _without_search(question, self.here, self.draft.cost_before, self.decided)
-        if answer is None:
-            self._check_start(question)
-        return answer
-
-    def _check_start(self, question: Question) -> None:
-        if not self.subject.abilities.made_of_trees:
+        if answer is None and not self.subject.abilities.made_of_trees:
             names = self.subject.schema_.feature_of_coordinate()
             self.subject.weights_.check_start(question.space.start, question.settings.separation, names)
+        return answer
 
     def completed(self, question: Question, answer: Answer, draft: Explanation) -> Explanation:
         """Return a draft with the confirmed answer, and with what changes."""
@@ -304,8 +300,10 @@ def _inquiry(
     decided = compared.decided
     here = question.weights.at(policy.inputs_of(initial)) if policy.abilities.forecasts else decided.weights
     draft = _draft(policy, request, question, initial, here, compared)
-    if compared.plans is not None:
-        draft = _with_plans(draft, request, compared.plans)
+    plans = compared.plans
+    if plans is not None:
+        asked = {**draft.asked, "instead": said_of(plans)}
+        draft = structs.replace(draft, among=plans.words, plans=plans, margin=request.margin_parts, asked=asked)
     return _Inquiry(policy, request, question, search or request.answerer.answer, draft, here, decided.cost, relax)
 
 
@@ -338,12 +336,6 @@ def _compared(policy: Policy, request: Request, plans: PlanSet | None, initial: 
     # What a report would stumble over later is refused before the search.
     cost_unit_of(policy.problem)
     return request, _Compared(plans, decided, plan, costs)
-
-
-def _with_plans(draft: Explanation, request: Request, plans: PlanSet) -> Explanation:
-    """Return a draft with the set of plans that is asked about."""
-    asked = {**draft.asked, "instead": said_of(plans)}
-    return structs.replace(draft, among=plans.words, plans=plans, margin=request.margin_parts, asked=asked)
 
 
 def _check_accepted(policy: Policy, request: Request, question: Question, explanation: Explanation) -> None:

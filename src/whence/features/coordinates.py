@@ -527,8 +527,8 @@ class Coordinates:
                 at, value = column.at.start, float(values[column.name])
                 hair = NEAR * max(column.scale, abs(value) * 1e-6)
                 least, most = (-np.inf, np.inf) if ends is None else (float(ends[0][at]), float(ends[1][at]))
-                least = max(value - hair, column.first_from(float(low[at])), least)
-                most = min(value + hair, column.last_upto(float(high[at])), most)
+                least = max(value - hair, column.raw_beside(float(low[at]), np.inf), least)
+                most = min(value + hair, column.raw_beside(float(high[at]), -np.inf), most)
                 changed = values[column.name] != initial[column.name]
                 movable.append(Movable(column.name, least, most, changed))
         moved = kept_exactly(rules.statements, values, movable)

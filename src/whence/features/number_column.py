@@ -272,15 +272,8 @@ class NumberColumn(Column):
         end = float(min(max(value, least), most))
         return restored(end, self.type) if abs(value - end) <= ROUNDING * max(self.scale, abs(end)) else value
 
-    def first_from(self, coordinate: float) -> float:
-        """Return the least raw value whose coordinate is at least `coordinate`."""
-        return self._beyond(coordinate, np.inf)
-
-    def last_upto(self, coordinate: float) -> float:
-        """Return the largest raw value whose coordinate is at most `coordinate`."""
-        return self._beyond(coordinate, -np.inf)
-
-    def _beyond(self, coordinate: float, way: float) -> float:
+    def raw_beside(self, coordinate: float, way: float) -> float:
+        """Return the raw value beside a coordinate: the least that is not below it (inf), or the largest not above."""
         if not np.isfinite(coordinate):
             return coordinate
         raw = self.offset + coordinate * self.scale

@@ -371,9 +371,9 @@ class CurvedProgram(LineProgram):
         parts = []
         for j, curve in enumerate(rival.curves):
             own = list(hull(curve, float(low[j]), float(high[j])))
-            ends = _extent(curve, float(low[j]), float(high[j]))
-            least += ends[0]
-            height = model.variables(1, ends[0] / size, ends[1] / size)
+            values = _inside(curve, float(low[j]), float(high[j]))[1]
+            least += float(values.min())
+            height = model.variables(1, values.min() / size, values.max() / size)
             parts.append(Linear(height, np.ones(1)))
             for slope, constant in own:
                 above = lines[j] * slope + Linear(height[:0], np.empty(0), constant)
@@ -389,11 +389,6 @@ def _inside(curve: Broken, low: float, high: float) -> tuple[Floats, Floats]:
     within = curve.at[(curve.at > low) & (curve.at < high)]
     at = np.concatenate([[low], within, [high]]) if high > low else np.array([low])
     return at, curve(at)
-
-
-def _extent(curve: Broken, low: float, high: float) -> tuple[float, float]:
-    values = _inside(curve, low, high)[1]
-    return float(values.min()), float(values.max())
 
 
 def _corners_of_hull(curve: Broken, low: float, high: float) -> tuple[Floats, Floats]:
