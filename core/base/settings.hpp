@@ -99,11 +99,18 @@ struct PlanSettings {
     // A step of the tolls leads towards a bound that is more than enough by such a share of what it began with, but not
     // by less than another; the first one by this factor, every further one by less.
     double more = 0.02, least_step = 0.05, first_step = 1.1, next_step = 0.95;
-    double exchanged = 1e-4;                // share of a product's quantities that a step is long: below it lie demands
-    int halvings = 48;                      // of the prices of a unit that may suit a budget
-    double price_room = 0.1;                // share of the dearest one by which prices in the parts of a box may differ
-    std::int64_t large_stock = 20'000'000;  // leaves times quantities of a box that is split before it is bounded
-    std::size_t looked_at = 64;             // quantities of a product at which it is looked whether they can be best
+    double exchanged = 1e-4;            // share of a product's quantities that a step is long: below it lie demands
+    int halvings = 48;                  // of the prices of a unit that may suit a budget
+    double price_room = 0.1;            // share of the dearest one by which prices in the parts of a box may differ
+    std::int64_t large_stock = 50'000;  // leaves times products of a box that is split before it is bounded
+    // Parts into which the quantities of all products are cut in a box, and numbers of leaves and parts above which
+    // they are fewer; rounds in which trees agree on parts of several products.
+    std::size_t parts = 32, part_numbers = 1'000'000;
+    int rounds = 2;
+    int spread_halvings = 8;  // in which it is found out up to which quantities exchanges pay
+    // Leaves times products of a box above which exchanges are those that come to hand.
+    std::int64_t few_numbers = 20'000;
+    std::size_t looked_at = 64;  // quantities of a product at which it is looked whether they can be best
     std::size_t row_numbers = 60'000'000, least_rows = 8;  // of rows of plans, at most, but for the first ones
     std::int64_t few_rivals = 12;                          // that thresholds of a plan are ruled out by
     double linear_gap = 1e-10;  // share of the least risk of linear plans within which both bounds are one number,

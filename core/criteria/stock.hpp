@@ -19,6 +19,7 @@
 
 #include "base/deadline.hpp"
 #include "base/settings.hpp"
+#include "bounds/common_parts.hpp"
 #include "criteria/mean_criterion.hpp"
 #include "criteria/tail_criterion.hpp"
 
@@ -298,6 +299,12 @@ public:
     double quantity(const Bought& bought, std::int32_t product) const {
         return (1.0 - bought.share) * points_[bought.few[product]] + bought.share * points_[bought.many[product]];
     }
+    // What a quantity of a product costs in a leaf, between the first and the last one.
+    double cost_of(std::int32_t leaf, std::int32_t product, double quantity) const {
+        const std::int32_t place = place_[leaf];
+        if (place < 0) return kInfinity;
+        return line(place, product).cost + rise(leaf, product, points_[first_[product]], quantity);
+    }
     // By how much a product costs more in a leaf if its quantity rises between two of the first and the last one.
     double rise(std::int32_t leaf, std::int32_t product, double from, double to) const {
         const std::int32_t place = place_[leaf];
@@ -471,6 +478,20 @@ void StockTable::each_line(std::int32_t leaf, std::int32_t product, EtaRange ran
     }
 }
 
+// What the quantities of a table cost at the leaves of a context: all breakpoints, and a unit after each of them.
+struct StockSums {
+    const StockTable* of = nullptr;
+    Leaves at;
+    std::vector<double> costs, slopes;
+
+    void find(const StockTable& table, LeafView leaves) {
+        if (of == &table && std::equal(leaves.begin(), leaves.end(), at.begin(), at.end())) return;
+        table.sum(leaves, costs, slopes);
+        of = &table;
+        at.assign(leaves.begin(), leaves.end());
+    }
+};
+
 // A limit on one product that sets quantities apart from all others: at least, or at most, so much of it.
 struct StockLimit {
     std::int32_t product;
@@ -508,11 +529,11 @@ public:
     }
 
     // Steps that all pay, by more than tau, where the trees have these leaves.
-    Offers offers(LeafView leaves, double tau) const {
+    Offers offers(LeafView leaves, double tau, StockSums& sums) const {
         // Within a tolerance a limit may ask for more than the budget: then no exchange keeps it.
         if (limit_.at_least && limit_.quantity > budget_) return {};
-        std::vector<double> total, slopes;
-        all_.sum(leaves, total, slopes);
+        sums.find(all_, leaves);
+        const std::vector<double>&total = sums.costs, &slopes = sums.slopes;
         std::vector<EtaRange> ranges = all_.ranges();
         const StockTable::Bought best = all_.bought(total, slopes, ranges, budget_);
         if (best.cost == kInfinity) return {};
@@ -529,9 +550,7 @@ public:
         // Less of a product always keeps the budget.
         if (budget_ == kInfinity || (pays && limit_.at_least)) return pays ? alone : Offers{};
         if (all_.products() == 1) return {};
-        // What the budget leaves for the others, with a hair more than rounding can amount to.
-        const double left =
-            budget_ - limit_.quantity + sign * kRounding.budget * std::abs(budget_) - (limit_.at_least ? 0.0 : step);
+        const double left = beside() - (limit_.at_least ? 0.0 : step);
         ranges[j] = {ranges[j].first, ranges[j].first};
         const StockTable::Bought rest = all_.bought(total, slopes, ranges, left + all_.points()[ranges[j].first]);
         Offers found;
@@ -544,7 +563,96 @@ public:
             most = gained;
             found = std::move(made);
         }
+        if (found.any.empty() && spreads()) {
+            ListedLeaves each{{leaves.begin(), leaves.end()}, std::vector<std::int32_t>(leaves.size() + 1)};
+            std::iota(each.from.begin(), each.from.end(), 0);
+            const std::vector<double> here = furthest(each, step, enough);
+            double all = 0.0, least = 0.0;
+            for (const double most : here) all += most;
+            for (std::int32_t k = 0; k < all_.products(); ++k)
+                if (k != j) least += all_.points()[all_.ranges()[k].first];
+            if (!(all > left) || all <= least) return found;
+            found.step = step;
+            for (std::int32_t k = 0, i = 0; k < all_.products(); ++k) {
+                if (k == j) continue;
+                const double first = all_.points()[all_.ranges()[k].first];
+                found.any.push_back({k, first + (here[i++] - first) * std::max(0.0, left - least) / (all - least)});
+            }
+        }
         return found;
+    }
+
+    // Whether products are exchanged for all others, which use up what the budget leaves beside the limit.
+    bool spreads() const { return limit_.at_least && budget_ < kInfinity && all_.products() > 1; }
+    // How much that is, with a hair more than rounding can amount to.
+    double beside() const {
+        return budget_ - limit_.quantity + (limit_.at_least ? 1.0 : -1.0) * kRounding.budget * std::abs(budget_);
+    }
+
+    // Of every other product the quantity from which on, at last, an exchange for a step of it gains more than enough,
+    // whichever of these leaves the trees have: about that or less, and less than everything where there is none.
+    std::vector<double> furthest(const ListedLeaves& listed, double step, double enough) const {
+        std::vector<double> saved, found;
+        for (const std::int32_t leaf : listed.leaves) saved.push_back(gain(leaf, {-1, 0.0}, step));
+        const std::vector<EtaRange> ranges = all_.ranges();
+        for (std::int32_t k = 0; k < all_.products(); ++k) {
+            if (k == limit_.product) continue;
+            const auto pays = [&](double from) {
+                double total = 0.0;
+                for (std::int32_t t = 0; t < listed.trees(); ++t) {
+                    double least = kInfinity;
+                    for (std::int32_t i = listed.from[t]; i < listed.from[t + 1]; ++i)
+                        least = std::min(least, saved[i] - all_.rise(listed.leaves[i], k, from, from + step));
+                    total += least;
+                }
+                return total > enough;
+            };
+            double low = all_.points()[ranges[k].first], high = all_.points()[ranges[k].last] - step;
+            if (high < low || !pays(low)) {
+                found.push_back(-kInfinity);
+                continue;
+            }
+            if (pays(high)) low = high;
+            for (int i = 0; i < kSettings.plans.spread_halvings && low < high; ++i) {
+                const double middle = 0.5 * (low + high);
+                (pays(middle) ? low : high) = middle;
+            }
+            found.push_back(low);
+        }
+        return found;
+    }
+
+    // Exchanges with all others from quantities between those up to which they pay in a whole box and at its
+    // projection, such that they use up what is left; none where they need not, for no exchange of the box fails to
+    // pay.
+    std::optional<Offers> spread(const ListedLeaves& listed, LeafView here, const Offers& given, double enough) const {
+        const double alone = least_sum(
+            listed, [&](std::int32_t i) { return gain(listed.leaves[i], {-1, 0.0}, given.step); },
+            [](std::int32_t, const Least&) {});
+        const std::vector<double> box = furthest(listed, given.step, enough);
+        const double left = beside();
+        if (alone > enough || std::accumulate(box.begin(), box.end(), 0.0) >= left) return {};
+        ListedLeaves each{{here.begin(), here.end()}, std::vector<std::int32_t>(here.size() + 1)};
+        std::iota(each.from.begin(), each.from.end(), 0);
+        const std::vector<double> own = furthest(each, given.step, enough);
+        Offers made{given.step, {}};
+        const std::vector<EtaRange> ranges = all_.ranges();
+        double low = 0.0, high = 0.0;
+        std::vector<double> from;
+        for (std::int32_t k = 0, i = 0; k < all_.products(); ++k) {
+            if (k == limit_.product) continue;
+            from.push_back(std::max(box[i++], all_.points()[ranges[k].first]));
+            low += from.back();
+        }
+        for (const double most : own) high += most;
+        if (!(high > left)) return given;
+        const double part = low >= left ? 0.0 : (left - low) / (high - low);
+        for (std::int32_t k = 0, i = 0; k < all_.products(); ++k) {
+            if (k == limit_.product) continue;
+            made.any.push_back({k, from[i] + part * (own[i] - from[i])});
+            ++i;
+        }
+        return made;
     }
 
     // What a leaf says an exchange gains.
@@ -607,6 +715,16 @@ private:
     double budget_, own_, range_, reach_ = 0.0;
 };
 
+// What is computed in a box: sums at its projection, of the set and of all quantities, and the parts of the set's own.
+struct StockScratch : MeanScratch {
+    StockSums own, all;
+    std::vector<double> here;   // what breakpoints cost at the projection, the price of a unit included
+    std::vector<double> rival;  // what the rival costs in each leaf
+    ListedLeaves listed;
+    CommonParts common;
+    std::vector<EtaRange> parts, inside;  // the parts, and what of them can be best
+};
+
 class StockCriterion final : public MeanCriterion {
 public:
     // Against a rival that costs `rival` in each leaf (its mean over the leaf's samples, divided by the number of
@@ -630,25 +748,26 @@ public:
 
     std::size_t breakpoints() const { return table_->breakpoints() + (all_ == nullptr ? 0 : all_->breakpoints()); }
 
+    void make_room(OpenBox& open) const override {
+        made<StockScratch>(open);
+        MeanCriterion::make_room(open);
+    }
+
     Criterion::Excess excess(LeafView leaves, EtaRange, std::span<std::int32_t>) const override {
-        std::vector<double> total, slopes;
-        table_->sum(leaves, total, slopes);
-        const double own = table_->within(total, slopes, table_->ranges(), budget_).least;
-        double rival = 0.0;
-        for (const std::int32_t leaf : leaves) rival += rival_[leaf];
-        if (all_ != nullptr) {
-            all_->sum(leaves, total, slopes);
-            rival = std::min(rival, all_->bought(total, slopes, all_->ranges(), budget_).cost);
-        }
-        return {own - rival, 0};
+        StockSums own, all;
+        return judged(leaves, own, all);
+    }
+    // The sums are kept for the bound.
+    Criterion::Excess excess_in(const OpenBox& open, std::span<std::int32_t>) const override {
+        return judged(open.counted(), room(open).own, room(open).all);
     }
 
     // What leaves say of an exchange stands for the criterion: of several, the least.
     void lean(OpenBox& open) const override {
         const StockExchange::Offers offers =
-            exchange_ ? exchange_->offers(open.counted(), 0.0) : StockExchange::Offers{};
+            exchange_ ? exchange_->offers(open.counted(), 0.0, room(open).all) : StockExchange::Offers{};
         if (offers.any.empty()) {
-            lean_priced(open);
+            lean_priced(open, kInfinity);
             return;
         }
         write_row(open, 0, [&](std::int32_t, std::int32_t leaf) {
@@ -660,20 +779,21 @@ public:
 
     bool bound(OpenBox& open, double tau) const override {
         if (exchange_) {
-            const StockExchange::Offers offers = exchange_->offers(open.counted(), tau);
+            const StockExchange::Offers offers = exchange_->offers(open.counted(), tau, room(open).all);
             if (!offers.any.empty())
                 return bound_exchanges(open, offers, tau + kRounding.stock * exchange_->largest(offers));
         }
         if (is_large(open)) return guide(open);  // it is hardly ever ruled out: its halves are bounded
-        double size = lean_priced(open);
-        for (std::int32_t t = 0; t < open.trees; ++t) size += std::abs(row(open, 0)[open.here[t]]);
-        return MeanCriterion::bound(open, tau + kRounding.stock * size);
+        const double size = lean_priced(open, tau);
+        return size >= 0.0 && MeanCriterion::bound(open, tau + kRounding.stock * size);
     }
 
 protected:
     const double* row(const OpenBox& open, std::int32_t) const override { return room(open).rows[0].data(); }
 
 private:
+    static StockScratch& room(const OpenBox& open) { return static_cast<StockScratch&>(*open.scratch); }
+
     // The breakpoints of each product that can be best somewhere in the box, under prices near to one: a breakpoint is
     // not where costs still fall after it whichever leaves the trees have, or have risen before it.
     void narrow(OpenBox& open, std::span<const double> slopes, double price) const {
@@ -707,94 +827,224 @@ private:
                 last = first_without(first, last - 1, [&](std::int32_t k) { return !rises(k); });
         }
         if (ranges == before && begun) return;
-        const std::size_t bytes = ranges.capacity() * sizeof(EtaRange);
-        open.plans = left_.make<PossiblePlans>({{}, std::move(ranges), {}, cheapest, dearest}, bytes);
+        PossiblePlans left = open.plans ? *open.plans : PossiblePlans{};
+        left.ranges = std::move(ranges);
+        left.cheapest = cheapest;
+        left.dearest = dearest;
+        leave(open, std::move(left));
     }
 
-    // The same; what the budget costs at the price that suits the projection.
-    double lean_priced(OpenBox& open) const {
-        std::vector<double> here, slopes;
-        table_->sum(open.counted(), here, slopes);
-        const double price = table_->within(here, slopes, table_->ranges(), budget_).price;
+    // The same, and between which breakpoints quantities can lie where the criterion holds; how large the numbers are
+    // that were added up, and less than nothing where it holds nowhere.
+    //
+    // Quantities z that hold are among the runs of parts that a box around this one has left. Those that are best under
+    // the price lie in the ranges. As costs are convex, a part outside of a range costs at least what its nearer end
+    // does.
+    double lean_priced(OpenBox& open, double tau) const {
+        StockScratch& own = room(open);
+        own.own.find(*table_, open.counted());
+        const std::vector<double>& slopes = own.own.slopes;
+        const double price = table_->within(own.own.costs, slopes, table_->ranges(), budget_).price;
         const double paid = price > 0.0 ? price * budget_ : 0.0;
         narrow(open, slopes, price);
-        const std::vector<EtaRange>& ranges = open.plans->ranges;
-        const std::vector<double>& points = table_->points();
-        for (const auto& [first, last] : ranges)
-            for (std::int32_t k = first; price > 0.0 && k <= last; ++k) here[k] += price * points[k];
-        const std::vector<double> rival = against(open);
-        std::vector<double>& row = room(open).rows[0];
+        const std::vector<double>& rival = against(open);
+        std::vector<double>& row = own.rows[0];
         row.resize(static_cast<std::size_t>(leaves()));
-        std::vector<std::int32_t> undecided;
+        CommonParts& common = own.common;
+        common.clear();
+        double fixed = -paid, size = std::abs(paid);
         for (std::int32_t t = 0; t < open.trees; ++t) {
-            row[open.here[t]] = -rival[open.here[t]];
-            if (!is_decided(open, t)) undecided.push_back(t);
-        }
-        double least = -paid;
-        for (const auto& [first, last] : ranges)
-            least += *std::min_element(here.begin() + first, here.begin() + last + 1);
-        if (undecided.empty()) {
-            row[open.here[0]] += least;
-            return paid;
-        }
-        const double share = 1.0 / static_cast<double>(undecided.size());
-        std::vector<Piece> pieces;
-        std::vector<std::size_t> begins;
-        for (const std::int32_t t : undecided) {
-            pieces.clear();
-            begins.clear();
-            for (std::int32_t j = 0; j < table_->products(); ++j) {
-                begins.push_back(pieces.size());
-                table_->each_line(open.here[t], j, ranges[j],
-                                  [&](std::int32_t from, std::int32_t to, double cost, double slope) {
-                                      pieces.push_back({from, to, cost, slope});
-                                  });
+            const std::int32_t here = open.here[t];
+            row[here] = -rival[here];
+            size += std::abs(rival[here]);
+            if (is_decided(open, t)) {
+                fixed += row[here];
+                continue;
             }
-            const auto write = [&](std::int32_t leaf) {
-                double total = -rival[leaf] - share * paid;
-                for (std::int32_t j = 0; j < table_->products(); ++j) {
-                    double own = kInfinity;
-                    const Piece* other = pieces.data() + begins[j];
-                    // Between two bends of either leaf their difference is a line, and a share of the totals is convex.
-                    table_->each_line(
-                        leaf, j, ranges[j], [&](std::int32_t from, std::int32_t to, double cost, double slope) {
-                            for (;; ++other) {
-                                const std::int32_t a = std::max(from, other->from), b = std::min(to, other->to);
-                                const double rise = slope - other->slope, level = cost - other->cost;
-                                const auto falls = [&](std::int32_t k) {
-                                    return share * (slopes[k] + price) + rise < 0.0;
-                                };
-                                std::int32_t k = a;
-                                if (a < b && falls(a)) k = falls(b - 1) ? b : first_without(a + 1, b - 1, falls);
-                                const double sum = level + slope * (points[k] - points[from]) -
-                                                   other->slope * (points[k] - points[other->from]);
-                                own = std::min(own, share * here[k] + sum);
-                                if (other->to >= to) break;
-                            }
-                        });
-                    total += own;
-                }
-                row[leaf] = total;
-            };
-            open.reach.each(t, write);
-            write(open.here[t]);
+            const std::size_t first = common.leaves.size();
+            bool met = false;
+            open.reach.each(t, [&](std::int32_t leaf) {
+                common.leaves.push_back(leaf);
+                met |= leaf == here;
+            });
+            const std::size_t reached = common.leaves.size();
+            if (!met) common.leaves.push_back(here);
+            common.trees.push_back({t, first, reached, common.leaves.size()});
         }
-        return paid;
+        cut_parts(open, own);
+        const std::vector<double>& points = table_->points();
+        own.here.resize(own.own.costs.size());
+        double least = 0.0;
+        for (std::size_t j = 0; j + 1 < common.from.size(); ++j) {
+            double smallest = kInfinity, largest = 0.0;
+            for (std::size_t p = common.from[j]; p < common.from[j + 1]; ++p)
+                for (std::int32_t k = own.inside[p].first; k <= own.inside[p].last; ++k) {
+                    own.here[k] = own.own.costs[k] + price * points[k];
+                    smallest = std::min(smallest, own.here[k]);
+                    largest = std::max(largest, std::abs(own.here[k]));
+                }
+            least += smallest;
+            size += 2.0 * largest;
+        }
+        if (common.trees.empty()) {
+            row[open.here[0]] += least - paid;
+            return size;
+        }
+        find_least(open, own, price);
+        for (const std::int32_t leaf : common.leaves) common.sums.push_back(-rival[leaf]);
+        size += common.agree(kSettings.plans.rounds, fixed, tau + kRounding.stock * size);
+        // What others pay is shared out among the trees that are not decided.
+        const double share = paid / static_cast<double>(common.trees.size());
+        for (std::size_t i = 0; i < common.leaves.size(); ++i) row[common.leaves[i]] = common.sums[i] - share;
+        return leave_runs(open, own, tau + kRounding.stock * size) ? size : -1.0;
     }
 
-    // Whether it would take long to ask every leaf of a box about all quantities that can be best in it.
+    // Cut the runs of each product into parts, the one with most breakpoints first. Parts next to each other share an
+    // end, for quantities also lie between breakpoints.
+    void cut_parts(const OpenBox& open, StockScratch& own) const {
+        const auto products = static_cast<std::size_t>(table_->products());
+        const std::size_t each = std::clamp<std::size_t>(
+            kSettings.plans.part_numbers / (products * std::max<std::size_t>(1, own.common.leaves.size())), 1,
+            std::max<std::size_t>(2, kSettings.plans.parts / products));
+        const std::vector<EtaRange> whole = table_->ranges();
+        const bool begun = open.plans && !open.plans->runs.empty();
+        own.parts.clear();
+        own.inside.clear();
+        own.common.from.assign(1, 0);
+        for (std::size_t j = 0; j < products; ++j) {
+            const auto first = static_cast<std::ptrdiff_t>(own.parts.size());
+            if (begun)
+                own.parts.insert(own.parts.end(), open.plans->runs.begin() + open.plans->runs_from[j],
+                                 open.plans->runs.begin() + open.plans->runs_from[j + 1]);
+            else
+                own.parts.push_back(whole[j]);
+            while (own.parts.size() - static_cast<std::size_t>(first) < each) {
+                const auto widest = std::max_element(own.parts.begin() + first, own.parts.end(),
+                                                     [](EtaRange a, EtaRange b) { return a.size() < b.size(); });
+                if (widest->size() <= 2) break;
+                const std::int32_t middle = widest->first + (widest->last - widest->first) / 2;
+                const EtaRange before{widest->first, middle};
+                widest->first = middle;
+                own.parts.insert(widest, before);
+            }
+            const EtaRange best = open.plans->ranges[j];
+            for (std::size_t p = own.common.from.back(); p < own.parts.size(); ++p) {
+                const auto [low, high] = own.parts[p];
+                own.inside.push_back(
+                    {std::max(low, std::min(high, best.first)), std::min(high, std::max(low, best.last))});
+            }
+            own.common.from.push_back(own.parts.size());
+        }
+    }
+
+    // What every leaf costs at least on each part: beyond what the one at the projection does, and with a share of what
+    // all of these cost.
+    void find_least(const OpenBox& open, StockScratch& own, double price) const {
+        CommonParts& common = own.common;
+        const std::vector<double>&points = table_->points(), &slopes = own.own.slopes, &here = own.here;
+        const double share = 1.0 / static_cast<double>(common.trees.size());
+        common.least.resize(common.leaves.size() * common.parts());
+        std::vector<Piece> others, pieces;
+        std::vector<std::size_t> begins;
+        const auto gather = [&](std::int32_t leaf, std::int32_t j, std::vector<Piece>& into) {
+            const EtaRange range{own.inside[common.from[j]].first, own.inside[common.from[j + 1] - 1].last};
+            table_->each_line(leaf, j, range, [&](std::int32_t from, std::int32_t to, double cost, double slope) {
+                into.push_back({from, to, cost, slope});
+            });
+        };
+        for (const CommonParts::Chooser& one : common.trees) {
+            others.clear();
+            begins.clear();
+            for (std::int32_t j = 0; j < table_->products(); ++j) {
+                begins.push_back(others.size());
+                gather(open.here[one.tree], j, others);
+            }
+            for (std::size_t i = one.first; i < one.last; ++i)
+                for (std::int32_t j = 0; j < table_->products(); ++j) {
+                    pieces.clear();
+                    gather(common.leaves[i], j, pieces);
+                    const Piece *mine = pieces.data(), *other = others.data() + begins[j];
+                    for (std::size_t p = common.from[j]; p < common.from[j + 1]; ++p) {
+                        const auto [first, last] = own.inside[p];
+                        double least = kInfinity;
+                        // Between two bends of either leaf their difference is a line, and a share of the totals
+                        // convex.
+                        for (std::int32_t a = first;;) {
+                            while (mine->to < a || (mine->to == a && a < last)) ++mine;
+                            while (other->to < a || (other->to == a && a < last)) ++other;
+                            const std::int32_t b = std::min({last, mine->to, other->to});
+                            const double rise = mine->slope - other->slope;
+                            const auto falls = [&](std::int32_t k) { return share * (slopes[k] + price) + rise < 0.0; };
+                            std::int32_t k = a;
+                            if (a < b && falls(a)) k = falls(b - 1) ? b : first_without(a + 1, b - 1, falls);
+                            least = std::min(least, share * here[k] + (mine->cost - other->cost) +
+                                                        mine->slope * (points[k] - points[mine->from]) -
+                                                        other->slope * (points[k] - points[other->from]));
+                            if (b >= last) break;
+                            a = b;
+                        }
+                        common.least[i * common.parts() + p] = least;
+                    }
+                }
+        }
+    }
+
+    // Keep the parts that the bound leaves possible, in runs; false where it leaves none of some product.
+    bool leave_runs(OpenBox& open, const StockScratch& own, double most) const {
+        const CommonParts& common = own.common;
+        if (std::none_of(common.totals.begin(), common.totals.end(), [&](double total) { return total > most; }))
+            return true;
+        std::vector<EtaRange> runs;
+        std::vector<std::int32_t> from = {0};
+        for (std::size_t j = 0; j < common.ranges(); ++j) {
+            for (std::size_t p = common.from[j]; p < common.from[j + 1]; ++p) {
+                if (common.totals[p] > most) continue;
+                if (static_cast<std::int32_t>(runs.size()) > from.back() && runs.back().last == own.parts[p].first)
+                    runs.back().last = own.parts[p].last;
+                else
+                    runs.push_back(own.parts[p]);
+            }
+            if (static_cast<std::int32_t>(runs.size()) == from.back()) return false;
+            from.push_back(static_cast<std::int32_t>(runs.size()));
+        }
+        PossiblePlans left = *open.plans;
+        left.runs = std::move(runs);
+        left.runs_from = std::move(from);
+        leave(open, std::move(left));
+        return true;
+    }
+
+    void leave(OpenBox& open, PossiblePlans left) const {
+        const std::size_t bytes =
+            (left.ranges.capacity() + left.runs.capacity()) * sizeof(EtaRange) + left.runs_from.capacity() * 4;
+        open.plans = left_.make<PossiblePlans>(std::move(left), bytes);
+    }
+
+    Criterion::Excess judged(LeafView leaves, StockSums& own, StockSums& all) const {
+        own.find(*table_, leaves);
+        const double cost = table_->within(own.costs, own.slopes, table_->ranges(), budget_).least;
+        double rival = 0.0;
+        for (const std::int32_t leaf : leaves) rival += rival_[leaf];
+        if (all_ != nullptr) {
+            all.find(*all_, leaves);
+            rival = std::min(rival, all_->bought(all.costs, all.slopes, all_->ranges(), budget_).cost);
+        }
+        return {cost - rival, 0};
+    }
+
+    // Whether it would take long to ask every leaf of a box about all products.
     bool is_large(const OpenBox& open) const {
-        std::int64_t leaves = 0, points = 0;
+        std::int64_t leaves = 0;
         for (std::int32_t t = 0; t < open.trees; ++t) open.reach.each(t, [&](std::int32_t) { ++leaves; });
-        for (const auto& [first, last] : open.plans ? open.plans->ranges : table_->ranges()) points += last - first + 1;
-        return leaves * points > kSettings.plans.large_stock;
+        return leaves * table_->products() > kSettings.plans.large_stock;
     }
 
     // What the leaves of a box say about the quantities that are best at its projection, by which it is split.
     bool guide(OpenBox& open) const {
-        std::vector<double> here, slopes;
-        table_->sum(open.counted(), here, slopes);
-        const double price = table_->within(here, slopes, table_->ranges(), budget_).price;
+        StockSums& sums = room(open).own;
+        sums.find(*table_, open.counted());
+        std::vector<double> here = sums.costs;
+        const double price = table_->within(here, sums.slopes, table_->ranges(), budget_).price;
         for (std::size_t k = 0; price > 0.0 && k < here.size(); ++k) here[k] += price * table_->points()[k];
         const std::vector<std::int32_t> at = table_->least(here);
         write_row(open, 0, [&](std::int32_t, std::int32_t leaf) {
@@ -805,23 +1055,22 @@ private:
         return MeanCriterion::bound(open, kInfinity);
     }
 
-    // What the rival costs in each leaf: where the best of all quantities are asked for, those that are so at the
-    // projection.
-    std::vector<double> against(const OpenBox& open) const {
+    // What the rival costs in each leaf that the box meets: where the best of all quantities are asked for, those that
+    // are so at the projection.
+    const std::vector<double>& against(const OpenBox& open) const {
         if (all_ == nullptr) return rival_;
-        std::vector<double> total, slopes;
-        all_->sum(open.counted(), total, slopes);
-        const StockTable::Bought best = all_->bought(total, slopes, all_->ranges(), budget_);
+        StockSums& sums = room(open).all;
+        sums.find(*all_, open.counted());
+        const StockTable::Bought best = all_->bought(sums.costs, sums.slopes, all_->ranges(), budget_);
         double given = 0.0;
         for (const std::int32_t leaf : open.counted()) given += rival_[leaf];
         if (given <= best.cost) return rival_;
-        std::vector<double> found(rival_.size(), 0.0);
+        std::vector<double>& found = room(open).rival;
+        found.resize(rival_.size());
         const auto write = [&](std::int32_t leaf) {
             found[leaf] = 0.0;
-            for (std::int32_t j = 0; j < all_->products(); ++j) {
-                found[leaf] += (1.0 - best.share) * all_->cost(leaf, j, best.few[j]);
-                if (best.share > 0.0) found[leaf] += best.share * all_->cost(leaf, j, best.many[j]);
-            }
+            for (std::int32_t j = 0; j < all_->products(); ++j)
+                found[leaf] += all_->cost_of(leaf, j, all_->quantity(best, j));
         };
         for (std::int32_t t = 0; t < open.trees; ++t) {
             open.reach.each(t, write);
@@ -831,41 +1080,59 @@ private:
     }
 
     // Rule the box out, or leaves of it, where every exchange pays; split it by the one that pays least.
-    bool bound_exchanges(OpenBox& open, const StockExchange::Offers& offers, double tau) const {
+    bool bound_exchanges(OpenBox& open, StockExchange::Offers offers, double tau) const {
         struct Open {
+            StockExchange::Offer offer;
             double slack;
-            std::vector<double> row;
-            Leaves best;
+            std::vector<double> values;      // of each leaf that is listed
+            std::vector<std::int32_t> best;  // of each tree, the number of its best leaf
         };
+        ListedLeaves& listed = room(open).listed;
+        open.reach.list(open.trees, listed);
+        // A large box is hardly ever ruled out, and it takes long to find out up to where exchanges pay.
+        const auto numbers = static_cast<std::int64_t>(listed.leaves.size()) * table_->products();
+        if (exchange_->spreads() && numbers <= kSettings.plans.few_numbers) {
+            auto spread = exchange_->spread(listed, open.counted(), offers, tau);
+            if (!spread) return false;
+            offers = std::move(*spread);
+        }
         std::vector<Open> left;
         for (const auto offer : offers.any) {
-            write_row(open, 0,
-                      [&](std::int32_t, std::int32_t leaf) { return exchange_->gain(leaf, offer, offers.step); });
-            std::vector<double>& row = room(open).rows[0];
-            Leaves best = open.here;
-            const double total =
-                least_sum(open.reach, 0, open.trees, [&](std::int32_t, std::int32_t leaf) { return row[leaf]; }, best);
+            Open one{offer, 0.0, {}, std::vector<std::int32_t>(static_cast<std::size_t>(open.trees))};
+            for (const std::int32_t leaf : listed.leaves)
+                one.values.push_back(exchange_->gain(leaf, offer, offers.step));
+            const double total = least_sum(
+                listed, [&](std::int32_t i) { return one.values[i]; },
+                [&](std::int32_t t, const Least& least) { one.best[t] = least.leaf; });
             if (total > tau) continue;
-            left.push_back({tau - total, row, std::move(best)});
+            one.slack = tau - total;
+            left.push_back(std::move(one));
             if (left.size() > 1 && left.back().slack > left.front().slack) std::swap(left.front(), left.back());
         }
         if (left.empty()) return false;
-        for (std::int32_t t = 0; t < open.trees; ++t)
-            open.reach.drop(t, [&](std::int32_t leaf) {
-                return std::all_of(left.begin(), left.end(),
-                                   [&](const Open& one) { return one.row[leaf] > one.row[one.best[t]] + one.slack; });
-            });
-        auto& [slack, row, best] = left.front();
-        open.slack = slack;
-        for (std::int32_t t = 0; t < open.trees; ++t) {
-            open.best[t] = best[t];
-            open.gains[t] = row[open.here[t]] - row[best[t]];
-        }
         // Whoever asks for the criterion's row is told the least that is known, whichever exchange it is.
-        for (std::size_t i = 1; i < left.size(); ++i)
-            std::transform(row.begin(), row.end(), left[i].row.begin(), row.begin(),
-                           [](double a, double b) { return std::min(a, b); });
-        room(open).rows[0] = std::move(row);
+        std::vector<double>& row = room(open).rows[0];
+        row.resize(static_cast<std::size_t>(leaves()));
+        for (std::int32_t t = 0; t < open.trees; ++t) {
+            const std::int32_t here = open.here[t];
+            row[here] = kInfinity;
+            for (const Open& one : left) row[here] = std::min(row[here], exchange_->gain(here, one.offer, offers.step));
+            for (std::int32_t i = listed.from[t]; i < listed.from[t + 1]; ++i) {
+                row[listed.leaves[i]] = kInfinity;
+                for (const Open& one : left) row[listed.leaves[i]] = std::min(row[listed.leaves[i]], one.values[i]);
+            }
+            std::int32_t i = listed.from[t];
+            open.reach.drop(t, [&](std::int32_t) {
+                const std::int32_t own = i++;
+                return std::all_of(left.begin(), left.end(), [&](const Open& one) {
+                    return one.values[own] > one.values[one.best[t]] + one.slack;
+                });
+            });
+            const Open& worst = left.front();
+            open.best[t] = listed.leaves[worst.best[t]];
+            open.gains[t] = exchange_->gain(here, worst.offer, offers.step) - worst.values[worst.best[t]];
+        }
+        open.slack = left.front().slack;
         return true;
     }
 

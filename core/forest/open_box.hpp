@@ -86,6 +86,10 @@ struct PossiblePlans {
     std::vector<EtaRange> ranges;       // of quantities: of each product the breakpoints that can be best
     std::optional<Routes> routes;
     double cheapest = 0.0, dearest = 0.0;  // prices of a unit that the ranges are about
+    // Of quantities: between which breakpoints they can lie where the criterion holds, and where the runs of each
+    // product begin and the last ones end; anywhere where there are none.
+    std::vector<EtaRange> runs;
+    std::vector<std::int32_t> runs_from;
 };
 using PlansLeft = std::shared_ptr<const PossiblePlans>;  // all of them where there is none
 

@@ -259,6 +259,44 @@ def test_quantities_that_keep_a_budget(dearest: float) -> None:
     assert bound_by_price > 100
 
 
+@pytest.mark.parametrize("budgeted", [False, True])
+@pytest.mark.parametrize("products", [1, 3])
+def test_quantities_better_than_a_decision_by_a_share(products: int, budgeted: bool) -> None:
+    """What boxes leave of the quantities, product by product, where some must cost a share less than a decision."""
+    met = 0
+    for seed in seeds(12, 400):
+        scene = ForestScene(seed, trees=6, depth=4, plain=True, n=30)
+        rng, kept, problem, demand, best = _quantities(scene, seed, products, budgeted)
+        budget = np.inf if problem.budget is None else problem.budget
+        free = np.zeros(products), np.full(products, np.inf)
+        rates = np.asarray(problem.holding), np.asarray(problem.backorder)
+        table = StockTable(kept.leaf_samples, demand, *rates, *free, dearest=100.0 if budgeted else 0.0)
+        plan = problem.solve(demand, scene.weights[int(rng.integers(len(scene.weights)))], wh.Expectation())
+        decision = float(rng.choice([0.7, 0.9, 0.97])) * problem.costs(plan, demand)
+        rival = np.ascontiguousarray(row_of_plans(kept, decision[None, :])[0])
+        criterion = StockCriterion(table, rival, None, budget)
+        excess = best - scene.weights @ decision
+        met += int((excess <= TAU).any() and not (excess <= TAU).all())
+        for leaves, over in list(zip(scene.leaves, excess, strict=True))[:20]:
+            assert criterion.excess(leaves).over == pytest.approx(over, abs=1e-9), seed
+        check_search(scene, criterion, excess)
+    assert met > 3
+
+
+def _quantities(scene: ForestScene, seed: int, products: int, budgeted: bool) -> Any:
+    """A newsvendor whose demands follow the contexts of a scene, and what its best plan costs at every cell."""
+    rng = np.random.default_rng([seed, products])
+    points = scene.policy.schema_.encode(scene.policy.X_)
+    demand = 5.0 + 4.0 * (points @ rng.normal(size=(points.shape[1], products))) + 2.0 * rng.normal(size=(30, products))
+    demand = np.ascontiguousarray(np.maximum(demand, 0.0).round(1))
+    rates = rng.integers(1, 6, (2, products)).astype(float)
+    budget = float(np.median(demand, axis=0).sum() * rng.uniform(0.5, 1.2)) if budgeted else None
+    problem = wh.Newsvendor(*rates, budget=budget)
+    solved = [problem.solve(demand, w, wh.Expectation()) for w in scene.weights]
+    best = np.array([w @ problem.costs(plan, demand) for w, plan in zip(scene.weights, solved, strict=True)])
+    return rng, scene.kept, problem, demand, best
+
+
 def test_tables_about_some_leaves() -> None:
     """Breakpoints that are left out are best nowhere among these leaves."""
     fewer = 0

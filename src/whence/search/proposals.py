@@ -57,7 +57,8 @@ def contexts_in_time(kept: KeptGrid, criterion: _core.Criterion, seconds: float)
         # The cheapest of all routes is found by what edges cost; plans of a list lie far apart in memory.
         values = criterion.edges or 4.0 * (criterion.plans + criterion.rival_rows)
     elif isinstance(criterion, _core.StockCriterion):
-        values = criterion.breakpoints
+        # Breakpoints are added up once, whatever the number of trees.
+        values = 4.0 * criterion.breakpoints / kept.grid.trees + 50.0
     elif isinstance(criterion, _core.LinearPlans):
         values = criterion.numbers
     one = kept.grid.trees * (10e-9 * depth + 1e-9 * values) + 1e-7
