@@ -160,6 +160,11 @@ public:
     std::size_t first(std::int32_t product) const { return first_[product]; }
     std::size_t breakpoints() const { return first_.back(); }
     const std::vector<double>& points() const { return points_; }
+    // How many demands a leaf holds on average.
+    double held() const {
+        return static_cast<double>(members_.back()) /
+               static_cast<double>(std::max<std::size_t>(1, members_.size() - 1));
+    }
     double dearest() const { return dearest_; }
     // What costs of a product can rise or fall by at most, a unit.
     double steepest(std::int32_t product) const { return steepest_[product]; }
@@ -903,9 +908,11 @@ private:
     // end, for quantities also lie between breakpoints.
     void cut_parts(const OpenBox& open, StockScratch& own) const {
         const auto products = static_cast<std::size_t>(table_->products());
+        // What a leaf with many demands costs bends about as often as it would be cut, and has to be gone along again.
+        const bool few = 2.0 * table_->held() <= static_cast<double>(kSettings.plans.parts);
         const std::size_t each = std::clamp<std::size_t>(
             kSettings.plans.part_numbers / (products * std::max<std::size_t>(1, own.common.leaves.size())), 1,
-            std::max<std::size_t>(2, kSettings.plans.parts / products));
+            few ? std::max<std::size_t>(2, kSettings.plans.parts / products) : 1);
         const std::vector<EtaRange> whole = table_->ranges();
         const bool begun = open.plans && !open.plans->runs.empty();
         own.parts.clear();
