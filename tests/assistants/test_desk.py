@@ -13,13 +13,7 @@ from whence.assistants import desk as desk_module
 from whence.assistants.desk import Desk
 from whence.errors import InputError
 from whence.project import Project
-from whence.question import Progress
 from whence.questions.answer_documents import ANSWERS, answer_from
-
-
-def on(_: Progress) -> bool:
-    """Go on."""
-    return True
 
 
 @pytest.fixture(scope="module")
@@ -29,9 +23,6 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Desk:
     small = write_project(folder / "small")
     quick = write_project(folder / "quick", f"{small.read_text('utf-8')}holds = false\n")
     return Desk.opened([small, write_city(folder / "city"), quick])
-
-
-NONE = {"holds": None, "fixed": [], "bounds": []}
 
 
 def test_a_project_is_called_after_its_folder_and_listed_once(desk: Desk, tmp_path: Path) -> None:
@@ -52,7 +43,7 @@ def test_contexts_and_plans_are_described(desk: Desk) -> None:
     assert found.features[0].low < found.features[0].high
     assert set(found.features[2].values) == {"Monday", "Tuesday", "Wednesday"}
     assert (found.plan_form, found.plan_parts) == ("quantities", ["rolls", "cakes"])
-    assert desk.decide("small", found.last).decision.plan == found.plan_example
+    assert desk.decide(found.last, project="small").decision.plan == found.plan_example
     city = desk.features("city")
     assert city.plan_form == "route"
     assert {"home", "work"} <= set(city.plan_places)
@@ -63,15 +54,15 @@ def test_contexts_and_plans_are_described(desk: Desk) -> None:
 
 def test_a_decision_and_a_plan_of_ones_own_cost_what_the_policy_says(desk: Desk) -> None:
     policy = desk.find("small")[1].fitted()
-    found = desk.decide("small", [3, {"temp": 20}], "rolls=30, cakes=20")
+    found = desk.decide([3, {"temp": 20}], "rolls=30, cakes=20", "small")
     row = desk.find("small")[1].context(["3", "temp=20"])
     assert found.decision.plan == pytest.approx(policy.decide(row).tolist())
     assert found.own is not None
     assert found.own.cost == pytest.approx(policy.weights_at(row) @ policy.problem.costs([30, 20], policy.Y_))
-    refused = desk.decide("small", 3, [90, 90])
+    refused = desk.decide(3, [90, 90], "small")
     assert refused.own is None
     assert "budget" in refused.own_refused
-    assert "outside the history" in desk.decide("small", [3, {"temp": 99}]).remarks[0]
+    assert "outside the history" in desk.decide([3, {"temp": 99}], project="small").remarks[0]
 
 
 @pytest.mark.parametrize(
@@ -79,7 +70,7 @@ def test_a_decision_and_a_plan_of_ones_own_cost_what_the_policy_says(desk: Desk)
 )
 def test_an_explanation_is_the_policys_with_its_proof(desk: Desk, name: str, instead: Any) -> None:
     project = desk.find(name)[1]
-    found = desk.explain(name, 3, instead, {**NONE, "kind": "relative", "fixed": ["rain"]}, on)
+    found = desk.explain(3, instead, fixed=["rain"], project=name)
     whole = json.loads(desk.document(found.answer))
     holds = 0.9 if name == "small" else None
     own = project.fitted().explain(
@@ -98,57 +89,57 @@ def test_an_explanation_is_the_policys_with_its_proof(desk: Desk, name: str, ins
 
 
 def test_other_questions_keep_their_answers_to_be_verified(desk: Desk) -> None:
-    menu = desk.several("menu", "small", 3, "row:7", {**NONE, "up_to": 2}, on)
+    menu = desk.menu(3, "row:7", 2, project="small")
     assert (menu.status, menu.proved) == ("complete", True)
     assert len(menu.ways) == len(json.loads(desk.document(menu.answer))["answers"]) > 0
-    reasons = desk.several("reasons", "small", 3, "row:7", NONE, on)
-    compare = desk.compare("small", 3, 7, None, on)
-    prices = desk.prices("small", 3, "row:7", "relative", [], None)
-    rules = desk.rules("small", 2, 5.0, on)
+    reasons = desk.reasons(3, "row:7", project="small")
+    compare = desk.compare(3, 7, project="small")
+    prices = desk.prices(3, "row:7", "relative", project="small")
+    rules = desk.rules(2, 5.0, "small")
     for found in (menu, reasons, compare, prices, rules):
         assert found.text
-        assert desk.verify(None, found.answer, False, None, on).agrees
+        assert desk.verify(found.answer).agrees
     with pytest.raises(InputError, match="one plan here"):
-        desk.prices("small", 3, "any", "relative", [], None)
+        desk.prices(3, "any", "relative", project="small")
 
 
 def test_a_document_is_verified_by_its_text_and_a_changed_one_differs(desk: Desk) -> None:
-    found = desk.explain("quick", 3, "row:7", NONE, on)
+    found = desk.explain(3, "row:7", project="quick")
     text = desk.document(found.answer)
-    assert desk.verify("quick", text, True, None, on).proved
+    assert desk.verify(text, True, project="quick").proved
     document = json.loads(text) | {"distance": 0.001}
-    assert not desk.verify("small", json.dumps(document), False, None, on).agrees
+    assert not desk.verify(json.dumps(document), project="small").agrees
     with pytest.raises(InputError, match="'project' must be one of"):
-        desk.verify(None, text, False, None, on)
+        desk.verify(text)
     for wrong in ("{", "never given"):
         with pytest.raises(InputError, match="'answer' must be"):
-            desk.verify("small", wrong, False, None, on)
+            desk.verify(wrong, project="small")
 
 
 def test_only_the_last_answers_are_kept(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(desk_module, "KEPT", 2)
-    names = [desk.compare("small", 3, 7, None, on).answer for _ in range(3)]
+    names = [desk.compare(3, 7, project="small").answer for _ in range(3)]
     desk.document(names[1])
     with pytest.raises(InputError, match="the last 2 are kept"):
         desk.document(names[0])
 
 
 def test_an_evaluation_is_told_and_can_be_stopped(desk: Desk) -> None:
-    found = desk.evaluate("small", None, on)
+    found = desk.evaluate(project="small")
     assert found.rows == 40
     assert {"policy", "foresight", "sample average"} <= {one.name for one in found.table}
     with pytest.raises(InputError, match="stopped"):
-        desk.evaluate("small", None, lambda _: False)
+        desk.evaluate(project="small", on_progress=lambda _: False)
 
 
 def test_files_are_not_opened_and_the_limit_of_seconds_holds(desk: Desk, tmp_path: Path) -> None:
     secret = tmp_path / "secret.json"
     secret.write_text('{"temp": 1, "rain": "no", "day": "Monday", "events": 1}', "utf-8")
     with pytest.raises(InputError, match="files are not opened here"):
-        desk.decide("small", str(secret))
+        desk.decide(str(secret), project="small")
     secret.write_text("[30, 20]", "utf-8")
     with pytest.raises(InputError):
-        desk.decide("small", 3, str(secret))
+        desk.decide(3, str(secret), "small")
     assert desk.seconds(1e9) == 60.0
     assert desk.seconds(None, desk.find("small")[1]) == 30.0
     assert desk.seconds(5.0) == 5.0

@@ -11,10 +11,11 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import pandas as pd
+from pydantic import Field
 
 from whence.assistants import short_answers as short
 from whence.certificate.verify import verify
@@ -33,7 +34,7 @@ from whence.questions.reasons import Reasons
 from whence.questions.result import SINGLE, Result
 from whence.questions.rules import Rules
 from whence.report.words import quality_in_words
-from whence.util.json import quoted, to_plain
+from whence.util.json import finite, quoted, to_plain
 from whence.util.linear_program import until
 
 #: Answers that are remembered, so that they can be verified and read whole.
@@ -51,17 +52,55 @@ OF_THE_MODEL = (
 #: Told how far a search has come; returns False where it is to stop.
 OnProgress = Callable[[Progress], bool]
 
+Name = Annotated[
+    str | None, Field(max_length=200, description="As 'projects' lists it; may be left out where there is one.")
+]
+Row = Annotated[
+    int | str | dict[str, Any] | list[int | str | dict[str, Any]],
+    Field(
+        description="A context: the number of a past observation (the first is 1), a text 'name=value, name=value', an "
+        "object of names and values; or a list of these, each laid over those before it, as in [12, {'rain': true}]."
+    ),
+]
+OwnPlan = Annotated[
+    str | list[Any] | dict[str, Any],
+    Field(
+        description="A plan: quantities as a list in the order of 'plan_parts' or as 'name=value, name=value'; a route "
+        "as its stops with '>' between them; 'row:12' for what the policy decides there."
+    ),
+]
+Instead = Annotated[
+    str | list[Any] | dict[str, Any] | None,
+    Field(
+        description="A plan, as for 'decide'; or a set of plans, such as 'any', 'through:Ring Road', "
+        "'avoiding:Ring Road' or 'at-least:rye=80'. Left out: what the project asks about, or any other plan."
+    ),
+]
+Kind = Annotated[
+    Literal["relative", "absolute"],
+    Field(description="Whether the plan must be better than the decision, or the best of all plans."),
+]
+Fixed = Annotated[list[str], Field(max_length=1000, description="Features that must stay as they are.")]
+Bounds = Annotated[
+    list[str], Field(max_length=1000, description="Limits of features: 'temperature=0:20', 'weekday=Saturday|Sunday'.")
+]
+Usual = Annotated[
+    float | None,
+    Field(gt=0, lt=1, description="The share of past contexts than which the context found must be no less usual."),
+]
+Seconds = Annotated[
+    float | None, Field(gt=0, description="Most seconds for the search; cut to the server's own limit.")
+]
+UpTo = Annotated[int, Field(ge=1, le=10, description="The largest number of features in a set.")]
+
+
+def going_on(_: Progress) -> bool:
+    """Let a search go on, whoever does not look at it."""
+    return True
+
 
 class Desk:
-    """Answers questions about projects, within a time limit for each.
-
-    Parameters
-    ----------
-    projects : mapping from name to Project
-        What may be asked about.
-    time_limit : float
-        Most seconds for a question, whatever it asks for itself.
-    """
+    """Answers questions about projects, each within a time limit, whatever it asks for itself."""
 
     def __init__(self, projects: Mapping[str, Project], time_limit: float = 60.0) -> None:
         self._projects, self.time_limit = dict(projects), time_limit
@@ -115,10 +154,10 @@ class Desk:
             ]
         )
 
-    def features(self, name: str | None) -> short.Features:
-        """Return what contexts and plans of a project consist of."""
-        name, project = self.find(name)
-        policy = project.fitted()
+    def features(self, project: Name = None) -> short.Features:
+        """List what contexts and plans of a project consist of, and how good its decisions are."""
+        name, found = self.find(project)
+        policy = found.fitted()
         schema, last = policy.schema_, policy.schema_.row(policy.X_.iloc[[-1]])
         decision = policy.decide(last)
         editor = policy.problem.editor(policy.Y_, policy.outcome_names_, [decision])
@@ -127,7 +166,7 @@ class Desk:
         words = policy.risk_.words
         return short.Features(
             project=name,
-            features=[_feature(project, feature) for feature in schema.names],
+            features=[_feature(found, feature) for feature in schema.names],
             last=to_plain(last),
             plan_form=editor.form,
             plan_parts=editor.parts[:LISTED],
@@ -153,25 +192,25 @@ class Desk:
 
     # ---- questions -----------------------------------------------------------------------------------
 
-    def decide(self, name: str | None, context: Any, plan: Any = None) -> short.Decided:
-        """Return what the policy decides in a context, and what a plan of one's own costs there."""
-        name, project = self.find(name)
-        policy, row = project.fitted(), project.context(context, files=False)
+    def decide(self, context: Row, plan: OwnPlan | None = None, project: Name = None) -> short.Decided:
+        """Decide in a context, and say what a plan of one's own would cost there, or why it cannot be carried out."""
+        name, asked = self.find(project)
+        policy, row = asked.fitted(), asked.context(context, files=False)
         with until(time.perf_counter() + self.time_limit):
             made = policy.decision(row)
         found = short.Decided(
             project=name,
             context=to_plain(row),
-            decision=self._planned(project, made.plan, made.cost),
+            decision=self._planned(asked, made.plan, made.cost),
             minimised=policy.risk_.words,
             cost_unit=cost_unit_of(policy.problem),
-            remarks=project.outside(row),
+            remarks=asked.outside(row),
         )
         if plan is not None:
             try:
-                own = self._plan(project, plan)
+                own = self._plan(asked, plan)
                 costs = np.asarray(policy.problem.costs(own, policy.outcomes_in(policy.schema_.row(row))))
-                found.own = self._planned(project, own, policy.risk_.of(costs, made.weights))
+                found.own = self._planned(asked, own, policy.risk_.of(costs, made.weights))
             except InfeasiblePlanError as error:
                 found.own_refused = error.reason
         return found
@@ -188,23 +227,25 @@ class Desk:
             raise InputError(f"'plan' must be one plan here, not a set of plans. Got {quoted(value)} instead.")
         return plan
 
-    def evaluate(self, name: str | None, time_limit: float | None, on_progress: OnProgress) -> short.Evaluated:
-        """Return how good the decisions are on rows that the policy has not seen."""
-        name, project = self.find(name)
+    def evaluate(
+        self, time_limit: Seconds = None, project: Name = None, *, on_progress: OnProgress = going_on
+    ) -> short.Evaluated:
+        """Evaluate how good the decisions are on rows that the policy has not seen, against simple rules."""
+        name, asked = self.find(project)
 
         def told(done: int, of: int) -> None:
             if not on_progress(Progress(done, float("inf"), 0.0, time.perf_counter() - began, done, of)):
                 raise InputError("The evaluation was stopped.")
 
         began = time.perf_counter()
-        found = evaluate(project.fitted(), time_limit=self.seconds(time_limit), on_progress=told)
+        found = evaluate(asked.fitted(), time_limit=self.seconds(time_limit), on_progress=told)
         return short.Evaluated(
             project=name,
             text=found.sentence,
             rows=len(found.costs),
             table=[
                 short.EvaluatedEntry(
-                    name=str(label), cost=row["cost"], saves=short.number(row["saves"]), verdict=row["verdict"]
+                    name=str(label), cost=row["cost"], saves=finite(row["saves"]), verdict=row["verdict"]
                 )
                 for label, row in found.frame.iterrows()
             ],
@@ -213,60 +254,138 @@ class Desk:
         )
 
     def explain(
-        self, name: str | None, context: Any, plan: Any, options: Mapping[str, Any], on_progress: OnProgress
+        self,
+        context: Row,
+        instead: Instead = None,
+        kind: Kind = "relative",
+        fixed: Fixed = [],  # noqa: B006
+        bounds: Bounds = [],  # noqa: B006
+        max_changes: Annotated[int | None, Field(ge=1, description="How many features may change at most.")] = None,
+        plausible: Usual = None,
+        holds: Annotated[
+            float | None,
+            Field(gt=0, le=1, description="The share of such answers that must be true in the world; 0.9 if left out."),
+        ] = None,
+        time_limit: Seconds = None,
+        project: Name = None,
+        *,
+        on_progress: OnProgress = going_on,
     ) -> short.Explained:
-        """Return the nearest context in which a plan, a plan of a set, or any other plan would have been better."""
-        name, project = self.find(name)
-        policy, row = project.fitted(), project.context(context, files=False)
-        asked = self._options(project, options)
-        if asked["holds"] is None and options.get("holds") is None:
-            asked["holds"] = project.explain_defaults.share(policy)
-        why = policy.explain(row, self._asked(project, plan), on_progress=on_progress, **asked)
-        unknown = project.explain_defaults.unknown(policy)
-        return short.explained(self._keep(name, why), name, why, unknown, project.outside(row))
+        """Explain why not another plan: the nearest context in which it would have been better, with a proof.
 
-    def several(
-        self, question: str, name: str | None, context: Any, plan: Any, options: Mapping[str, Any], progress: OnProgress
+        Ask about one plan ("why not my plan?"), a set of plans ("why no route through the Ring Road?"), or none ("what
+        would change the plan?").
+        """
+        name, found = self.find(project)
+        policy, row = found.fitted(), found.context(context, files=False)
+        given = {"kind": kind, "max_changes": max_changes, "plausible": plausible, "holds": holds}
+        asked = self._options(found, fixed, bounds, time_limit, **given)
+        if asked["holds"] is None:
+            asked["holds"] = found.explain_defaults.share(policy)
+        why = policy.explain(row, self._asked(found, instead), on_progress=on_progress, **asked)
+        unknown = found.explain_defaults.unknown(policy)
+        return short.explained(self._keep(name, why), name, why, unknown, found.outside(row))
+
+    def menu(
+        self,
+        context: Row,
+        instead: Instead = None,
+        up_to: UpTo = 3,
+        kind: Kind = "relative",
+        fixed: Fixed = [],  # noqa: B006
+        bounds: Bounds = [],  # noqa: B006
+        plausible: Usual = None,
+        time_limit: Seconds = None,
+        project: Name = None,
+        *,
+        on_progress: OnProgress = going_on,
     ) -> short.Answered:
-        """Return the answer to "menu" or "reasons"."""
-        name, project = self.find(name)
-        row = project.context(context, files=False)
-        asked = {key: value for key, value in self._options(project, options).items() if key not in SINGLE}
-        found: Result = getattr(project.fitted(), question)(
-            row, self._asked(project, plan), on_progress=progress, **asked
-        )
-        return self._answered(name, found, project.outside(row))
+        """List what else would do: the nearest context for every smallest set of features that suffices, proved."""
+        given = {"fixed": fixed, "bounds": bounds, "time_limit": time_limit, "kind": kind, "plausible": plausible}
+        return self._several("menu", context, instead, project, given, up_to=up_to, on_progress=on_progress)
+
+    def reasons(
+        self,
+        context: Row,
+        instead: Instead = None,
+        kind: Kind = "relative",
+        fixed: Fixed = [],  # noqa: B006
+        bounds: Bounds = [],  # noqa: B006
+        plausible: Usual = None,
+        time_limit: Seconds = None,
+        project: Name = None,
+        *,
+        on_progress: OnProgress = going_on,
+    ) -> short.Answered:
+        """Find the facts of the context that settle that the plan is not better, whatever else changes; proved."""
+        given = {"fixed": fixed, "bounds": bounds, "time_limit": time_limit, "kind": kind, "plausible": plausible}
+        return self._several("reasons", context, instead, project, given, on_progress=on_progress)
+
+    def _several(
+        self, question: str, context: Any, instead: Any, project: str | None, given: Mapping[str, Any], **own: Any
+    ) -> short.Answered:
+        """Return the answer to a question that has several explanations."""
+        name, found = self.find(project)
+        row = found.context(context, files=False)
+        asked = {key: value for key, value in self._options(found, **given).items() if key not in SINGLE}
+        answer = getattr(found.fitted(), question)(row, self._asked(found, instead), **own, **asked)
+        return self._answered(name, answer, found.outside(row))
 
     def compare(
-        self, name: str | None, before: Any, after: Any, time_limit: float | None, on_progress: OnProgress
+        self,
+        before: Row,
+        after: Row,
+        time_limit: Seconds = None,
+        project: Name = None,
+        *,
+        on_progress: OnProgress = going_on,
     ) -> short.Answered:
-        """Return why it is another plan in one context than in another."""
-        name, project = self.find(name)
-        rows = [project.context(one, files=False) for one in (before, after)]
-        seconds = self.seconds(time_limit, project)
-        found = project.fitted().compare(*rows, time_limit=seconds, on_progress=on_progress)
-        return self._answered(name, found, [text for row in rows for text in project.outside(row)])
+        """Compare two contexts: why it is another plan in the one than in the other, in contributions that add up."""
+        name, asked = self.find(project)
+        rows = [asked.context(one, files=False) for one in (before, after)]
+        found = asked.fitted().compare(*rows, time_limit=self.seconds(time_limit, asked), on_progress=on_progress)
+        return self._answered(name, found, [text for row in rows for text in asked.outside(row)])
 
     def prices(
-        self, name: str | None, context: Any, plan: Any, kind: Any, fixed: Sequence[str], time_limit: float | None
+        self,
+        context: Row,
+        plan: OwnPlan,
+        kind: Kind = "absolute",
+        fixed: Annotated[list[str], Field(max_length=1000, description="Prices that stay, or kinds of them.")] = [],  # noqa: B006
+        time_limit: Seconds = None,
+        project: Name = None,
     ) -> short.Answered:
-        """Return the nearest prices at which a plan would be right."""
-        name, project = self.find(name)
-        row = project.context(context, files=False)
-        seconds = self.seconds(time_limit, project)
-        found = project.fitted().prices(row, self._plan(project, plan), kind=kind, fixed=fixed, time_limit=seconds)
-        return self._answered(name, found, project.outside(row))
+        """Find the nearest prices at which the plan would be right in the context as it is, proved."""
+        name, asked = self.find(project)
+        row, seconds = asked.context(context, files=False), self.seconds(time_limit, asked)
+        found = asked.fitted().prices(row, self._plan(asked, plan), kind=kind, fixed=fixed, time_limit=seconds)
+        return self._answered(name, found, asked.outside(row))
 
-    def rules(self, name: str | None, up_to: int, time_limit: float | None, on_progress: OnProgress) -> short.Answered:
-        """Return what the policy does in general."""
-        name, project = self.find(name)
-        seconds = self.seconds(time_limit, project)
-        return self._answered(name, project.fitted().rules(up_to, time_limit=seconds, on_progress=on_progress), [])
+    def rules(
+        self,
+        up_to: Annotated[int, Field(ge=1, le=20, description="The largest number of rules.")] = 6,
+        time_limit: Seconds = None,
+        project: Name = None,
+        *,
+        on_progress: OnProgress = going_on,
+    ) -> short.Answered:
+        """Say what the policy does in general, as a few rules, what they cost more, and where they fail."""
+        name, asked = self.find(project)
+        found = asked.fitted().rules(up_to, time_limit=self.seconds(time_limit, asked), on_progress=on_progress)
+        return self._answered(name, found, [])
 
     def verify(
-        self, name: str | None, answer: str, prove: bool, time_limit: float | None, on_progress: OnProgress
+        self,
+        answer: Annotated[
+            str, Field(description="The 'answer' of an answer given before, or the JSON text of a saved one.")
+        ],
+        prove: Annotated[bool, Field(description="Whether to search again, so that the proof is made anew.")] = False,
+        time_limit: Seconds = None,
+        project: Name = None,
+        *,
+        on_progress: OnProgress = going_on,
     ) -> short.Verified:
-        """Return whether an answer that was given here, or the text of a document, is still what the project says."""
+        """Verify an answer: whether it is what the project says today, computed again from the data."""
         if answer.lstrip().startswith("{"):
             try:
                 document = json.loads(answer)
@@ -275,9 +394,9 @@ class Desk:
             said = answer_from(document)
         else:
             kept, said = self._kept(answer)
-            name, document = name or kept, said.to_dict()
-        name, project = self.find(name)
-        policy, seconds = project.fitted(), self.seconds(time_limit, project) if prove else None
+            project, document = project or kept, said.to_dict()
+        name, asked = self.find(project)
+        policy, seconds = asked.fitted(), self.seconds(time_limit, asked) if prove else None
         if isinstance(said, Explanation):
             judge = lambda: judged(policy)  # noqa: E731
             found = verify(
@@ -285,13 +404,7 @@ class Desk:
             )
         else:
             found = said.verify(policy, prove=prove, time_limit=seconds)
-        return short.Verified(
-            project=name,
-            agrees=found.agrees,
-            differences=list(found.differences),
-            proved=found.proved,
-            remarks=list(found.remarks),
-        )
+        return short.Verified(project=name, agrees=found.agrees, **vars(found))
 
     def document(self, answer: str) -> str:
         """Return an answer that was given here, whole, as JSON."""
@@ -303,14 +416,17 @@ class Desk:
         """Return the plan or set of plans that is asked about; what the project says, or any plan, where none is."""
         return project.plan_asked() if plan is None else project.plan(plan, files=False)
 
-    def _options(self, project: Project, given: Mapping[str, Any]) -> dict[str, Any]:
+    def _options(
+        self, project: Project, fixed: Sequence[str], bounds: Sequence[str], time_limit: float | None, **given: Any
+    ) -> dict[str, Any]:
         """Return arguments of `Policy.explain`: what is given, and otherwise what the project says."""
-        schema, defaults = project.fitted().schema_, project.explain_defaults
-        asked = dict(given)
-        fixed = (*defaults["fixed"], *asked.pop("fixed", ()))
-        bounds = read_bounds(asked.pop("bounds", ()), schema) or None
-        seconds = self.seconds(asked.pop("time_limit", None), project)
-        return defaults.options(fixed=fixed, bounds=bounds, time_limit=seconds, **asked)
+        defaults = project.explain_defaults
+        return defaults.options(
+            fixed=(*defaults["fixed"], *fixed),
+            bounds=read_bounds(bounds, project.fitted().schema_) or None,
+            time_limit=self.seconds(time_limit, project),
+            **given,
+        )
 
     def _answered(self, name: str, found: Result, remarks: list[str]) -> short.Answered:
         status, proved = _settled(found)

@@ -5,16 +5,17 @@ Nothing leaves the machine: the server opens the project files that it was given
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from functools import partial
 from importlib.resources import files
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import anyio.to_thread
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError
 from mcp_types import ListResourcesResult, ToolAnnotations
-from pydantic import AnyUrl, Field
+from pydantic import AnyUrl
 
 from whence import __version__
 from whence.assistants import short_answers as short
@@ -22,8 +23,6 @@ from whence.assistants.desk import Desk
 from whence.assistants.searches import Searches, asking_client
 from whence.errors import WhenceError
 from whence.web.clients import Client
-
-__all__ = ["DOCS", "mcp_server"]
 
 #: Pages of the documentation that an assistant can read, by name, and what each is about.
 DOCS = {
@@ -37,47 +36,13 @@ INSTRUCTIONS = (
     "whence://docs/asking and whence://docs/answers."
 )
 
-Name = Annotated[
-    str | None, Field(max_length=200, description="As 'projects' lists it; may be left out where there is one.")
-]
-Row = Annotated[
-    int | str | dict[str, Any] | list[int | str | dict[str, Any]],
-    Field(
-        description="A context: the number of a past observation (the first is 1), a text 'name=value, name=value', an "
-        "object of names and values; or a list of these, each laid over those before it, as in [12, {'rain': true}]."
-    ),
-]
-OwnPlan = Annotated[
-    str | list[Any] | dict[str, Any],
-    Field(
-        description="A plan: quantities as a list in the order of 'plan_parts' or as 'name=value, name=value'; a route "
-        "as its stops with '>' between them; 'row:12' for what the policy decides there."
-    ),
-]
-Instead = Annotated[
-    str | list[Any] | dict[str, Any] | None,
-    Field(
-        description="A plan, as for 'decide'; or a set of plans, such as 'any', 'through:Ring Road', "
-        "'avoiding:Ring Road' or 'at-least:rye=80'. Left out: what the project asks about, or any other plan."
-    ),
-]
-Kind = Annotated[
-    Literal["relative", "absolute"],
-    Field(description="Whether the plan must be better than the decision, or the best of all plans."),
-]
-Fixed = Annotated[list[str], Field(max_length=1000, description="Features that must stay as they are.")]
-Bounds = Annotated[
-    list[str], Field(max_length=1000, description="Limits of features: 'temperature=0:20', 'weekday=Saturday|Sunday'.")
-]
-Usual = Annotated[
-    float | None,
-    Field(gt=0, lt=1, description="The share of past contexts than which the context found must be no less usual."),
-]
-Seconds = Annotated[
-    float | None, Field(gt=0, description="Most seconds for the search; cut to the server's own limit.")
-]
 READING = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 
+
+#: What is searched for, in the order in which tools are listed.
+SEARCHED = (
+    Desk.explain, Desk.menu, Desk.reasons, Desk.compare, Desk.prices, Desk.rules, Desk.evaluate, Desk.verify,
+)  # fmt: skip
 
 MayAsk = Callable[[Client, str], bool]
 
@@ -114,162 +79,39 @@ def mcp_server(desk: Desk, searches: Searches | None = None, may_ask: MayAsk = l
     """Return the server with its tools and resources, for any transport."""
     server = _Server(desk, may_ask)
     searches = searches or Searches()
-    _add_listing(server, searches)
-    _add_explaining(server, searches)
-    _add_other_questions(server, searches)
-    _add_checking(server, searches)
+    _add_questions(server, searches)
     _add_resources(server)
     return server
 
 
-def _add_listing(server: _Server, searches: Searches) -> None:
-    desk, of = server.desk, server.desk_of
+def _add_questions(server: _Server, searches: Searches) -> None:
+    """Make each question of the desk a tool, with the parameters and the description that it has there."""
 
     @server.tool(annotations=READING)
     async def projects(ctx: Context[Any, Any]) -> short.Projects:
         """List the projects that may be asked about."""
-        return of(ctx).projects()
+        return server.desk_of(ctx).projects()
 
-    @server.tool(annotations=READING)
-    async def features(ctx: Context[Any, Any], project: Name = None) -> short.Features:
-        """List what contexts and plans of a project consist of, and how good its decisions are."""
-        work = partial(of(ctx).features, project)
-        return await searches.run(ctx, lambda _: work(), desk.time_limit, quick=True)
-
-    @server.tool(annotations=READING)
-    async def decide(
-        ctx: Context[Any, Any], context: Row, plan: OwnPlan | None = None, project: Name = None
-    ) -> short.Decided:
-        """Decide in a context, and say what a plan of one's own would cost there, or why it cannot be carried out."""
-        work = partial(of(ctx).decide, project, context, plan)
-        return await searches.run(ctx, lambda _: work(), desk.time_limit, quick=True)
+    for quick, questions in ((True, (Desk.features, Desk.decide)), (False, SEARCHED)):
+        for question in questions:
+            server.tool(annotations=READING)(_tool(server, searches, question, quick))
 
 
-def _add_explaining(server: _Server, searches: Searches) -> None:
-    desk, of = server.desk, server.desk_of
+def _tool(server: _Server, searches: Searches, question: Callable[..., Any], quick: bool) -> Callable[..., Any]:
+    """Return a question of the desk as a tool takes it: about the projects that whoever asks may ask about."""
+    signature = inspect.signature(question, eval_str=True)
+    own = [one for one in signature.parameters.values() if one.name not in ("self", "on_progress")]
 
-    @server.tool(annotations=READING)
-    async def explain(
-        ctx: Context[Any, Any],
-        context: Row,
-        instead: Instead = None,
-        kind: Kind = "relative",
-        fixed: Fixed = [],  # noqa: B006
-        bounds: Bounds = [],  # noqa: B006
-        max_changes: Annotated[int | None, Field(ge=1, description="How many features may change at most.")] = None,
-        plausible: Usual = None,
-        holds: Annotated[
-            float | None,
-            Field(gt=0, le=1, description="The share of such answers that must be true in the world; 0.9 if left out."),
-        ] = None,
-        time_limit: Seconds = None,
-        project: Name = None,
-    ) -> short.Explained:
-        """Explain why not another plan: the nearest context in which it would have been better, with a proof.
+    async def tool(ctx: Context[Any, Any], **given: Any) -> Any:
+        work = partial(question, server.desk_of(ctx), **given)
+        seconds = server.desk.time_limit if quick else server.desk.seconds(given["time_limit"])
+        told = "on_progress" in signature.parameters
+        return await searches.run(ctx, lambda on: work(on_progress=on) if told else work(), seconds, quick=quick)
 
-        Ask about one plan ("why not my plan?"), a set of plans ("why no route through the Ring Road?"), or none ("what
-        would change the plan?").
-        """
-        asked: dict[str, Any] = {"kind": kind, "fixed": fixed, "bounds": bounds, "max_changes": max_changes}
-        asked |= {"plausible": plausible, "holds": holds, "time_limit": time_limit}
-        work = partial(of(ctx).explain, project, context, instead, asked)
-        return await searches.run(ctx, work, desk.seconds(time_limit))
-
-    @server.tool(annotations=READING)
-    async def menu(
-        ctx: Context[Any, Any],
-        context: Row,
-        instead: Instead = None,
-        up_to: Annotated[int, Field(ge=1, le=10, description="The largest number of features in a set.")] = 3,
-        kind: Kind = "relative",
-        fixed: Fixed = [],  # noqa: B006
-        bounds: Bounds = [],  # noqa: B006
-        plausible: Usual = None,
-        time_limit: Seconds = None,
-        project: Name = None,
-    ) -> short.Answered:
-        """List what else would do: the nearest context for every smallest set of features that suffices, proved."""
-        asked = {"kind": kind, "fixed": fixed, "bounds": bounds, "plausible": plausible, "time_limit": time_limit}
-        work = partial(of(ctx).several, "menu", project, context, instead, {**asked, "up_to": up_to})
-        return await searches.run(ctx, work, desk.seconds(time_limit))
-
-    @server.tool(annotations=READING)
-    async def reasons(
-        ctx: Context[Any, Any],
-        context: Row,
-        instead: Instead = None,
-        kind: Kind = "relative",
-        fixed: Fixed = [],  # noqa: B006
-        bounds: Bounds = [],  # noqa: B006
-        plausible: Usual = None,
-        time_limit: Seconds = None,
-        project: Name = None,
-    ) -> short.Answered:
-        """Find the facts of the context that settle that the plan is not better, whatever else changes; proved."""
-        asked = {"kind": kind, "fixed": fixed, "bounds": bounds, "plausible": plausible, "time_limit": time_limit}
-        work = partial(of(ctx).several, "reasons", project, context, instead, asked)
-        return await searches.run(ctx, work, desk.seconds(time_limit))
-
-
-def _add_other_questions(server: _Server, searches: Searches) -> None:
-    desk, of = server.desk, server.desk_of
-
-    @server.tool(annotations=READING)
-    async def compare(
-        ctx: Context[Any, Any], before: Row, after: Row, time_limit: Seconds = None, project: Name = None
-    ) -> short.Answered:
-        """Compare two contexts: why it is another plan in the one than in the other, in contributions that add up."""
-        work = partial(of(ctx).compare, project, before, after, time_limit)
-        return await searches.run(ctx, work, desk.seconds(time_limit))
-
-    @server.tool(annotations=READING)
-    async def prices(
-        ctx: Context[Any, Any],
-        context: Row,
-        plan: OwnPlan,
-        kind: Kind = "absolute",
-        fixed: Annotated[list[str], Field(max_length=1000, description="Prices that stay, or kinds of them.")] = [],  # noqa: B006
-        time_limit: Seconds = None,
-        project: Name = None,
-    ) -> short.Answered:
-        """Find the nearest prices at which the plan would be right in the context as it is, proved."""
-        work = partial(of(ctx).prices, project, context, plan, kind, fixed, time_limit)
-        return await searches.run(ctx, lambda _: work(), desk.seconds(time_limit))
-
-    @server.tool(annotations=READING)
-    async def rules(
-        ctx: Context[Any, Any],
-        up_to: Annotated[int, Field(ge=1, le=20, description="The largest number of rules.")] = 6,
-        time_limit: Seconds = None,
-        project: Name = None,
-    ) -> short.Answered:
-        """Say what the policy does in general, as a few rules, what they cost more, and where they fail."""
-        work = partial(of(ctx).rules, project, up_to, time_limit)
-        return await searches.run(ctx, work, desk.seconds(time_limit))
-
-
-def _add_checking(server: _Server, searches: Searches) -> None:
-    desk, of = server.desk, server.desk_of
-
-    @server.tool(annotations=READING)
-    async def evaluate(ctx: Context[Any, Any], time_limit: Seconds = None, project: Name = None) -> short.Evaluated:
-        """Evaluate how good the decisions are on rows that the policy has not seen, against simple rules."""
-        work = partial(of(ctx).evaluate, project, time_limit)
-        return await searches.run(ctx, work, desk.seconds(time_limit))
-
-    @server.tool(annotations=READING)
-    async def verify(
-        ctx: Context[Any, Any],
-        answer: Annotated[
-            str, Field(description="The 'answer' of an answer given before, or the JSON text of a saved one.")
-        ],
-        prove: Annotated[bool, Field(description="Whether to search again, so that the proof is made anew.")] = False,
-        time_limit: Seconds = None,
-        project: Name = None,
-    ) -> short.Verified:
-        """Verify an answer: whether it is what the project says today, computed again from the data."""
-        work = partial(of(ctx).verify, project, answer, prove, time_limit)
-        return await searches.run(ctx, work, desk.seconds(time_limit))
+    context = inspect.Parameter("ctx", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Context[Any, Any])
+    tool.__name__, tool.__doc__ = question.__name__, question.__doc__
+    tool.__signature__ = signature.replace(parameters=[context, *own])  # type: ignore[attr-defined]
+    return tool
 
 
 def _add_resources(server: _Server) -> None:

@@ -23,8 +23,6 @@ from whence.web.security import PROBES, Guard
 from whence.web.server import configuration, listening
 from whence.web.server_settings import ServerSettings, settings_for
 
-__all__ = ["http_app", "serve_http"]
-
 #: Where the protocol is spoken.
 PATH = "/mcp"
 

@@ -19,8 +19,6 @@ from whence.question import Progress
 from whence.report.numbers import plain
 from whence.web.clients import CLIENT, NOBODY, Client, FairQueue, TooMany
 
-__all__ = ["Searches", "asking_client"]
-
 #: Seconds between two reports of progress.
 PULSE = 0.5
 #: Seconds after which a question that was told to stop, or is beyond its limit, is not waited for any more.
@@ -39,16 +37,9 @@ def asking_client(context: Context[Any, Any]) -> Client:
 class Searches:
     """Runs questions in threads, some at once and some waiting, with the limits that the page has for each client.
 
-    Parameters
-    ----------
-    at_once, deciding : int
-        How many searches may run, and how many decisions beside them.
-    waiting : int
-        How many searches of one client may wait; twice as many decisions.
-    each : int
-        How many searches of one client may run.
-    shared : bool
-        Whether there are several clients: the last place that is free is then kept for one that has nothing under way.
+    At most `at_once` searches run, `each` of them of one client, and `deciding` decisions beside them; `waiting`
+    searches of a client may wait, and twice as many decisions. Where several clients share it, the last place that is
+    free is kept for one that has nothing under way.
     """
 
     def __init__(

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
+from whence.certificate.verify import ENDED
 from whence.explain.explanation import Explanation
 from whence.report.words import changes_in_words
-from whence.util.json import to_plain
+from whence.util.json import finite, to_plain
+from whence.web.wire import told
 
 #: Answers of a menu that are told; the whole menu is in its document.
 TOLD = 10
-
-
-def told(description: str, default: Any = None) -> Any:
-    """Return a field that may be left out, with what is said of it."""
-    return Field(default=default, description=description)
 
 
 class ProjectEntry(BaseModel):
@@ -132,13 +128,18 @@ class Reliance(BaseModel):
     high: float | None = None
 
 
-class Explained(BaseModel):
-    """The nearest context in which another plan would have been better, and how sure that is."""
+class _Kept(BaseModel):
+    """An answer that is kept for a while."""
 
     answer: str = Field(
         description="Give this to 'verify'; the whole answer is the resource whence://answers/{answer}."
     )
     project: str
+
+
+class Explained(_Kept):
+    """The nearest context in which another plan would have been better, and how sure that is."""
+
     sentence: str = Field(description="The answer.")
     details: str = Field(description="What stays, what both plans cost, and what the policy itself would plan there.")
     decision: str
@@ -156,13 +157,9 @@ class WayOut(BaseModel):
     proof: Proof
 
 
-class Answered(BaseModel):
+class Answered(_Kept):
     """An answer to another question than "why not my plan?"."""
 
-    answer: str = Field(
-        description="Give this to 'verify'; the whole answer is the resource whence://answers/{answer}."
-    )
-    project: str
     text: str
     status: str = Field(description="How far it is settled; see whence://docs/answers")
     proved: bool
@@ -181,20 +178,15 @@ class Verified(BaseModel):
     remarks: list[str] = []
 
 
-def number(value: float) -> float | None:
-    """Return a finite number, None for others, which JSON does not know."""
-    return float(value) if math.isfinite(value) else None
-
-
 def proof_of(why: Explanation) -> Proof:
     """Return how sure an explanation is."""
     shown = why.report.shown
     return Proof(
         status=why.status,
-        proved=why.status in ("optimal", "already", "none"),
+        proved=why.status in ENDED,
         sentence="" if shown is None else shown.certainty,
-        distance=number(why.distance),
-        bound=number(why.bound),
+        distance=finite(why.distance),
+        bound=finite(why.bound),
     )
 
 

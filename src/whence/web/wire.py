@@ -34,7 +34,7 @@ def _not_zero(value: Any) -> Any:
 No = Annotated[Literal[False], BeforeValidator(_not_zero)]
 
 
-def _told(description: str, default: Any = None) -> Any:
+def told(description: str, default: Any = None) -> Any:
     """A field that may be left out, and what the interface says of it."""
     return Field(default=default, description=description)
 
@@ -59,8 +59,8 @@ class SceneEntry(_Answer):
 class Quality(_Answer):
     """How good the decisions are on past observations that the policy was not fitted to."""
 
-    text: str = _told("In a sentence or two; empty where it is not known.", "")
-    warning: bool = _told("Whether a rule that needs no model may do as well.", False)
+    text: str = told("In a sentence or two; empty where it is not known.", "")
+    warning: bool = told("Whether a rule that needs no model may do as well.", False)
 
 
 class Feature(_Answer):
@@ -69,11 +69,11 @@ class Feature(_Answer):
     name: str
     kind: Literal["continuous", "discrete", "categorical", "binary", "date"]
     unit: str = ""
-    low: float | None = _told("Smallest value on record (numbers only), widened to hold today's.")
-    high: float | None = _told("Largest value on record (numbers only), widened to hold today's.")
-    step: float | None = _told("A handy step of a continuous control; any other value is accepted.")
-    values: list[bool | float | str] | None = _told("Discrete values or categories, in their order.")
-    recorded: list[bool | float | str] | None = _told(
+    low: float | None = told("Smallest value on record (numbers only), widened to hold today's.")
+    high: float | None = told("Largest value on record (numbers only), widened to hold today's.")
+    step: float | None = told("A handy step of a continuous control; any other value is accepted.")
+    values: list[bool | float | str] | None = told("Discrete values or categories, in their order.")
+    recorded: list[bool | float | str] | None = told(
         "What the history holds: the smallest and the largest number, the categories, or the first and the last date."
     )
     change: Literal["free", "fixed", "increase", "decrease"] = "free"
@@ -109,13 +109,13 @@ class PlanShape(_Answer):
     edges: list[Edge] = []
     source: Any = None
     target: Any = None
-    drawn: bool = _told("Whether the positions are the data's own, not a layout made up here.", False)
+    drawn: bool = told("Whether the positions are the data's own, not a layout made up here.", False)
     parts: list[str] = []
-    budget: float | None = _told("Most that all parts may add up to.")
-    lower: list[float | None] = _told("Least allowed value of every part; null where there is none.", [])
-    upper: list[float | None] = _told("Largest allowed value of every part; null where there is none.", [])
-    scale: list[float] = _told("A sensible end of the axis of every part.", [])
-    whole: list[bool] = _told("Whether a part must be a whole number.", [])
+    budget: float | None = told("Most that all parts may add up to.")
+    lower: list[float | None] = told("Least allowed value of every part; null where there is none.", [])
+    upper: list[float | None] = told("Largest allowed value of every part; null where there is none.", [])
+    scale: list[float] = told("A sensible end of the axis of every part.", [])
+    whole: list[bool] = told("Whether a part must be a whole number.", [])
 
     @classmethod
     def of(cls, editor: PlanEditor) -> PlanShape:
@@ -138,19 +138,19 @@ class Scene(SceneEntry):
     context: Context = Field(description="Today.")
     observations: int = Field(description="Past observations; the first is number 1.")
     risk: str = Field(description="What is minimised, as in 'Expected cost'.")
-    cost_unit: str = _told("Unit of all costs; empty where there is none.", "")
+    cost_unit: str = told("Unit of all costs; empty where there is none.", "")
     outcomes: list[str] = Field(description="Names of what is uncertain.")
     plan: PlanShape
-    alternative: Any = _told("A plan that somebody has in mind, or null.")
-    instead: Any = _told("The set of plans that a question without a plan is about; null for any plan.")
-    holds: float | None = _told("The share of such answers that the page asks to be true in the world; null for none.")
-    refits: Judge | None = _told("What that is a share of, where the project says so.")
-    margin: float | str | None = _told("By how much a plan must be cheaper, where the project says so.")
-    plausible: float | None = _told("How usual a context found must be, where the project says so.")
-    max_changes: int | None = _told("How many features may change at most, where the project says so.")
-    within: float = _told("How much more than the best plan counts as best in absolute questions, as a share.", 0.0)
-    unknown: str = _told("Why it is not known how far answers can be relied on, in a sentence.", "")
-    forecasts: list[ForecastRange] = _told("What is forecast and may be asked about; none where nothing is.", [])
+    alternative: Any = told("A plan that somebody has in mind, or null.")
+    instead: Any = told("The set of plans that a question without a plan is about; null for any plan.")
+    holds: float | None = told("The share of such answers that the page asks to be true in the world; null for none.")
+    refits: Judge | None = told("What that is a share of, where the project says so.")
+    margin: float | str | None = told("By how much a plan must be cheaper, where the project says so.")
+    plausible: float | None = told("How usual a context found must be, where the project says so.")
+    max_changes: int | None = told("How many features may change at most, where the project says so.")
+    within: float = told("How much more than the best plan counts as best in absolute questions, as a share.", 0.0)
+    unknown: str = told("Why it is not known how far answers can be relied on, in a sentence.", "")
+    forecasts: list[ForecastRange] = told("What is forecast and may be asked about; none where nothing is.", [])
 
 
 class Observation(_Answer):
@@ -224,11 +224,11 @@ class Check(_Answer):
     """Whether a plan can be carried out and, if so, what it costs in the context."""
 
     feasible: bool
-    reason: str | None = _told("One sentence, where it cannot.")
+    reason: str | None = told("One sentence, where it cannot.")
     text: str | None = None
     cost: float | None = None
     outcomes: Outcomes | None = None
-    spread: Spread | None = _told("The outcomes of the decision and of the plan in common bins.")
+    spread: Spread | None = told("The outcomes of the decision and of the plan in common bins.")
 
 
 class ContextRequest(_Request):
@@ -251,9 +251,9 @@ class PlanRequest(ContextRequest):
 class StripsRequest(ContextRequest):
     """A context, and a plan of one's own where there is one."""
 
-    plan: Any = _told("A list of node ids, or a list of numbers; without it, only other plans are compared.")
-    decision: Any = _told("The plan that counts as the decision, where that is not the one for this context.")
-    patient: bool = _told("Whether to take up to 2 s, where 0.1 s do not settle everything.", False)
+    plan: Any = told("A list of node ids, or a list of numbers; without it, only other plans are compared.")
+    decision: Any = told("The plan that counts as the decision, where that is not the one for this context.")
+    patient: bool = told("Whether to take up to 2 s, where 0.1 s do not settle everything.", False)
 
 
 class StripStretch(_Answer):
@@ -284,28 +284,10 @@ class Strips(_Answer):
     strips: list[FeatureStrip]
 
 
-class QuestionRequest(ContextRequest):
-    """A question about a plan, a set of plans, or any other plan than today's."""
+class _SearchRequest(ContextRequest):
+    """Where a search looks, and when it stops: the same for a plan and for a forecast."""
 
-    plan: Any = _told("A list of node ids, or a list of numbers; without it, the question is about `instead`.")
-    instead: Text | Annotated[dict[Text, Any], Field(max_length=100)] | None = _told(
-        "In place of a plan, a set of plans: 'any', or lists of places under 'through', 'using' and 'avoiding', "
-        "quantities by name under 'at_least' and 'at_most', pairs under 'between', or plans under 'only'. Without "
-        "either, what the project asks about, or any plan."
-    )
-    known: Context | None = _told("A context in which the plan is known to do, such as the one whose plan it is.")
-    kind: Literal["relative", "absolute"] = "relative"
-    within: Annotated[float, Field(ge=0, le=LARGEST, allow_inf_nan=False)] | None = _told(
-        "For absolute questions: how much more than the best plan the plan may cost, as a share of it. Without it, "
-        "what the project says, or 0.01 where plans are quantities that may take any value."
-    )
-    margin: Annotated[float, Field(ge=0, lt=1)] | Annotated[StrictStr, Field(max_length=100)] | None = _told(
-        "By how much the plan must be cheaper: a share of the decision's cost, or a text such as '10 cost'."
-    )
-    confidence: Annotated[float, Field(ge=0, le=LARGEST, allow_inf_nan=False)] | None = _told(
-        "Standard errors over the trees by which the plan must be better; not together with `holds`."
-    )
-    plausible: Annotated[float, Field(gt=0, lt=1)] | None = _told(
+    plausible: Annotated[float, Field(gt=0, lt=1)] | None = told(
         "The share of past contexts than which the context found must be no less usual."
     )
     fixed: list[Text] = Field(default=[], max_length=10_000, description="Features that cannot change.")
@@ -314,52 +296,65 @@ class QuestionRequest(ContextRequest):
         max_length=10_000,
         description="Feature to [low, high] (null for open), or to the categories allowed.",
     )
-    time_limit: Seconds | None = _told(TIME_LIMIT)
+    time_limit: Seconds | None = told(TIME_LIMIT)
+
+
+class QuestionRequest(_SearchRequest):
+    """A question about a plan, a set of plans, or any other plan than today's."""
+
+    plan: Any = told("A list of node ids, or a list of numbers; without it, the question is about `instead`.")
+    instead: Text | Annotated[dict[Text, Any], Field(max_length=100)] | None = told(
+        "In place of a plan, a set of plans: 'any', or lists of places under 'through', 'using' and 'avoiding', "
+        "quantities by name under 'at_least' and 'at_most', pairs under 'between', or plans under 'only'. Without "
+        "either, what the project asks about, or any plan."
+    )
+    known: Context | None = told("A context in which the plan is known to do, such as the one whose plan it is.")
+    kind: Literal["relative", "absolute"] = "relative"
+    within: Annotated[float, Field(ge=0, le=LARGEST, allow_inf_nan=False)] | None = told(
+        "For absolute questions: how much more than the best plan the plan may cost, as a share of it. Without it, "
+        "what the project says, or 0.01 where plans are quantities that may take any value."
+    )
+    margin: Annotated[float, Field(ge=0, lt=1)] | Annotated[StrictStr, Field(max_length=100)] | None = told(
+        "By how much the plan must be cheaper: a share of the decision's cost, or a text such as '10 cost'."
+    )
+    confidence: Annotated[float, Field(ge=0, le=LARGEST, allow_inf_nan=False)] | None = told(
+        "Standard errors over the trees by which the plan must be better; not together with `holds`."
+    )
 
 
 class ExplainRequest(QuestionRequest):
     """The question "why not my plan?", or "why none of these plans?", or "what would change the plan?"."""
 
-    holds: Annotated[float, Field(gt=0, le=1)] | No | None = _told(
+    holds: Annotated[float, Field(gt=0, le=1)] | No | None = told(
         "The share of such answers that must be true in the world; the nearest comes first, as `nearest` of the job. "
         "False for none, whatever the project says."
     )
-    refits: Judge | None = _told(
+    refits: Judge | None = told(
         "What that is a share of: true answers in simulated worlds, or refits with other random numbers or data."
     )
-    max_changes: Annotated[int, Field(ge=1, le=10_000)] | None = _told("How many features may change at most.")
-    rule: bool = _told("Whether to find out where else the answer stays true.", False)
+    max_changes: Annotated[int, Field(ge=1, le=10_000)] | None = told("How many features may change at most.")
+    rule: bool = told("Whether to find out where else the answer stays true.", False)
 
 
 class MenuRequest(QuestionRequest):
     """The question "what else would do?"."""
 
     up_to: int = Field(default=3, ge=1, le=10_000, description="The largest number of features in a set.")
-    apart: Annotated[float, Field(ge=0, le=LARGEST, allow_inf_nan=False)] = _told(
+    apart: Annotated[float, Field(ge=0, le=LARGEST, allow_inf_nan=False)] = told(
         "The least distance between any two answers.", 0.0
     )
 
 
-class ForecastRequest(ContextRequest):
+class ForecastRequest(_SearchRequest):
     """The question "when would the forecast reach this value?"."""
 
-    outcome: Text | None = _told("Which outcome; may be left out where there is one.")
-    at_most: Number | None = _told("The forecast must be at most this; give one of the three.")
-    at_least: Number | None = _told("The forecast must be at least this.")
-    between: Annotated[list[Number], Field(min_length=2, max_length=2)] | None = _told(
+    outcome: Text | None = told("Which outcome; may be left out where there is one.")
+    at_most: Number | None = told("The forecast must be at most this; give one of the three.")
+    at_least: Number | None = told("The forecast must be at least this.")
+    between: Annotated[list[Number], Field(min_length=2, max_length=2)] | None = told(
         "The forecast must lie between these two."
     )
-    plausible: Annotated[float, Field(gt=0, lt=1)] | None = _told(
-        "The share of past contexts than which the context found must be no less usual."
-    )
-    max_changes: Annotated[int, Field(ge=1, le=10_000)] | None = _told("How many features may change at most.")
-    fixed: list[Text] = Field(default=[], max_length=10_000, description="Features that cannot change.")
-    bounds: dict[Text, Annotated[list[Value | None], Field(max_length=10_000)]] = Field(
-        default={},
-        max_length=10_000,
-        description="Feature to [low, high] (null for open), or to the categories allowed.",
-    )
-    time_limit: Seconds | None = _told(TIME_LIMIT)
+    max_changes: Annotated[int, Field(ge=1, le=10_000)] | None = told("How many features may change at most.")
 
 
 class CompareRequest(_Request):
@@ -367,26 +362,26 @@ class CompareRequest(_Request):
 
     before: Context
     after: Context
-    time_limit: Seconds | None = _told(TIME_LIMIT)
+    time_limit: Seconds | None = told(TIME_LIMIT)
 
 
 class PricesRequest(PlanRequest):
     """The question "at which prices would my plan be right?"."""
 
-    kind: Literal["relative", "absolute"] | None = _told(
+    kind: Literal["relative", "absolute"] | None = told(
         "The best plan at the other prices, or as good as the decision; null for the best plan, and where there are no "
         "such prices, as good as the decision."
     )
-    fixed: Annotated[list[Text], Field(max_length=1_000)] = _told("Prices that stay, or kinds of them.", [])
-    common: bool = _told("One factor for prices of a kind, or a price for every product or edge by itself.", True)
-    time_limit: Seconds | None = _told(TIME_LIMIT)
+    fixed: Annotated[list[Text], Field(max_length=1_000)] = told("Prices that stay, or kinds of them.", [])
+    common: bool = told("One factor for prices of a kind, or a price for every product or edge by itself.", True)
+    time_limit: Seconds | None = told(TIME_LIMIT)
 
 
 class RulesRequest(_Request):
     """The question "what does the policy do in general?"."""
 
     up_to: int = Field(default=6, ge=1, le=50, description="The largest number of rules.")
-    time_limit: Seconds | None = _told(TIME_LIMIT)
+    time_limit: Seconds | None = told(TIME_LIMIT)
 
 
 class JobProgress(_Answer):
@@ -396,8 +391,8 @@ class JobProgress(_Answer):
     distance: float | None
     bound: float | None
     seconds: float
-    refit: int | None = _told("Which of the simulated worlds (0: the model of them), or refits, is being made.")
-    refits: int | None = _told("Of how many.")
+    refit: int | None = told("Which of the simulated worlds (0: the model of them), or refits, is being made.")
+    refits: int | None = told("Of how many.")
 
     @classmethod
     def of(cls, progress: Progress) -> JobProgress:
@@ -418,33 +413,38 @@ class Result(_Answer):
 
     explanation: dict[str, Any] = Field(description="Its report, without the lists of all past observations.")
     sentence: str = Field(description="The explanation in words, one paragraph per line.")
-    then: Then | None = _told("Null where there is no context to show.")
+    then: Then | None = told("Null where there is no context to show.")
 
 
-class Job(_Answer):
-    """A question on its way."""
+class _Job(_Answer):
+    """What is said of every question on its way."""
 
     job: str
     scene: str
-    kind: Literal["relative", "absolute"]
     state: State
-    ahead: int = _told("Questions that come before it, while it is queued.", 0)
+    ahead: int = told("Questions that come before it, while it is queued.", 0)
     time_limit: float
     progress: JobProgress | None = None
-    nearest: Result | None = _told(
+    error: str | None = told("One sentence, where it failed.")
+    remarks: list[str] = told("What to know about the context asked about, as where it lies outside the history.", [])
+
+
+class Job(_Job):
+    """A question on its way."""
+
+    kind: Literal["relative", "absolute"]
+    nearest: Result | None = told(
         "Where an answer must be true, or hold in refits: the nearest one, while the search goes on; and in the end, "
         "unless it is the result itself."
     )
     result: Result | None = None
-    error: str | None = _told("One sentence, where it failed.")
-    remarks: list[str] = _told("What to know about the context asked about, as where it lies outside the history.", [])
 
 
 class Listed(Result):
     """One explanation of several."""
 
-    name: str = _told("What it is the answer for: the number of changes allowed, or the fact that it undoes.", "")
-    changes: str = _told("What changes, in words; empty where there is no context.", "")
+    name: str = told("What it is the answer for: the number of changes allowed, or the fact that it undoes.", "")
+    changes: str = told("What changes, in words; empty where there is no context.", "")
 
 
 class Found(_Answer):
@@ -453,23 +453,15 @@ class Found(_Answer):
     sentence: str = Field(description="The answer in words, one paragraph per line.")
     answer: dict[str, Any] = Field(description="Its document, without the explanations in it.")
     explanations: list[Listed] = Field(description="These, in their order, at most 12.")
-    left_off: int = _told("How many more the document holds.", 0)
+    left_off: int = told("How many more the document holds.", 0)
 
 
-class QuestionJob(_Answer):
+class QuestionJob(_Job):
     """Another question on its way."""
 
-    job: str
-    scene: str
     question: Literal["front", "menu", "reasons", "compare", "forecast", "prices", "rules"]
-    kind: Literal["relative", "absolute"] | None = _told("Null for a comparison, a forecast, and rules.")
-    state: State
-    ahead: int = _told("Questions that come before it, while it is queued.", 0)
-    time_limit: float
-    progress: JobProgress | None = None
+    kind: Literal["relative", "absolute"] | None = told("Null for a comparison, a forecast, and rules.")
     result: Found | None = None
-    error: str | None = _told("One sentence, where it failed.")
-    remarks: list[str] = _told("What to know about the contexts asked about.", [])
 
 
 class StoredQuestion(_Answer):
@@ -479,7 +471,7 @@ class StoredQuestion(_Answer):
     question: str = Field(description="What was asked: `explain`, or one of the other questions.")
     who: str = Field(description="Whom a proxy has named, or the token's name; empty where neither is known.")
     asked_at: str = Field(description="When, in UTC (ISO 8601).")
-    seconds: float | None = _told("How long the answer took; null while there is none.")
+    seconds: float | None = told("How long the answer took; null while there is none.")
     state: str
 
 
