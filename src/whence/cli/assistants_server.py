@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from whence.cli.screen import waiting
+from whence.cli.serve import AllowedHostOption, TrustedProxyOption, WorkersOption, as_settings
 from whence.errors import InputError, MissingDependencyError
 
 
@@ -24,7 +25,7 @@ def mcp(
     port: Annotated[
         int | None, typer.Option(min=0, max=65535, help="With --http: port, 8000 by default; 0 for any free one.")
     ] = None,
-    workers: Annotated[int | None, typer.Option(min=1, help="How many searches may run at once.")] = None,
+    workers: WorkersOption = None,
     time_limit: Annotated[float | None, typer.Option(help="Most seconds per question, 60 by default.")] = None,
     allow_remote: Annotated[
         bool, typer.Option("--allow-remote", help="With --http: let other machines in, with a token.")
@@ -39,12 +40,8 @@ def mcp(
         Path | None,
         typer.Option(help="With --http: a file of settings, as of 'whence serve'.", envvar="WHENCE_SETTINGS"),
     ] = None,
-    allowed_host: Annotated[
-        list[str] | None, typer.Option(help="A name by which others reach it through a proxy; may be repeated.")
-    ] = None,
-    trusted_proxy: Annotated[
-        list[str] | None, typer.Option(help="An address whose X-Forwarded-... headers are trusted; may be repeated.")
-    ] = None,
+    allowed_host: AllowedHostOption = None,
+    trusted_proxy: TrustedProxyOption = None,
 ) -> None:
     """Let assistants ask: the questions as tools of the Model Context Protocol.
 
@@ -57,6 +54,7 @@ def mcp(
       whence mcp whence.toml
       whence mcp bakery/ courier/ --http --port 8123
     """
+    given = as_settings(locals())
     if not http and (host or port is not None or allow_remote or tokens or allowed_host or trusted_proxy):
         raise InputError("'--http' must be given with options of a server, such as '--host' and '--port'.")
     try:
@@ -75,17 +73,6 @@ def mcp(
         ) from None
     opened = partial(Desk.opened, projects)
     if http:
-        given = {
-            "host": host,
-            "port": port,
-            "workers": workers,
-            "time_limit": time_limit,
-            "allow_remote": allow_remote or None,
-            "token": token,
-            "tokens": None if tokens is None else str(tokens),
-            "allowed_hosts": tuple(allowed_host or ()) or None,
-            "trusted_proxies": tuple(trusted_proxy or ()) or None,
-        }
         found, _ = gathered(given, settings, os.environ)
         serve_http(opened, busy=waiting, **found)
     else:

@@ -6,8 +6,7 @@ import functools
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, ClassVar, get_type_hints
 
 import typer
 
@@ -50,24 +49,61 @@ from whence.util.text import number
 
 
 @dataclass(kw_only=True)
-class _Asked:
-    """What these commands share: what is asked about, in which context, and where the answer goes."""
+class Answering:
+    """What commands share that answer from a project: its policy, and where the answer goes."""
 
     project: ProjectArgument
-    context: ContextOption
-    instead: InsteadOption = None
-    asked: QuestionOptions
     report: ReportOption = None
     policy: PolicyOption = None
     as_json: JsonOption = False
+
+    #: Its options that come before those of a command's own.
+    first: ClassVar[tuple[str, ...]] = ("project",)
 
     def __post_init__(self) -> None:
         #: Whether Ctrl-C has ended the search.
         self.stopped = False
 
+    @functools.cached_property
+    def ready(self) -> Project:
+        """The project, fitted; where the report could not be written, that is said before."""
+        check_target("'--report'", self.report)
+        return open_project(self.project, self.policy)
+
+    def tell(self, found: Result) -> None:
+        """Print the answer, and write the report where one is wanted."""
+        if self.as_json:
+            print_json(found.to_json(indent=2) or "")
+        else:
+            print_text(str(found))
+        if self.report is not None:
+            found.to_html(self.report, question=self.ready.question)
+            note(f"The report is in {self.report}.")
+
+
+@dataclass(kw_only=True)
+class Timed(Answering):
+    """What is asked within a time limit of its own, which no project says."""
+
+    time_limit: LimitOption = f"{SECONDS:g}"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.seconds = read_limit(self.time_limit)
+
+
+@dataclass(kw_only=True)
+class _Asked(Answering):
+    """What is asked about a plan, or a set of plans, in which context."""
+
+    context: ContextOption
+    instead: InsteadOption = None
+    asked: QuestionOptions
+    first = ("project", "context", "instead")
+
     def answer(self, question: str, **own: Any) -> Any:
         """Return the policy's answer to a question of that name, which is also printed and written."""
-        ready = opened(self.project, self.policy, self.report)
+        ready = self.ready
         more = self.asked.arguments(ready)
         # A project may say of single explanations what nobody has asked for here.
         for name in SINGLE:
@@ -77,32 +113,38 @@ class _Asked:
         with searching(more["time_limit"]) as search:
             found = getattr(ready.fitted(), question)(given, plan, on_progress=search, **own, **more)
         self.stopped = search.stopping
-        tell(ready, found, self.report, self.as_json)
+        self.tell(found)
         return found
 
 
-def _command(command: Callable[..., int]) -> Callable[..., None]:
-    """Return a command with the options of `_Asked` around its own, which ends with the exit code that it returns."""
-    hints = get_type_hints(_Asked, include_extras=True)
-    shared = {name: one.replace(annotation=hints[name]) for name, one in inspect.signature(_Asked).parameters.items()}
-    _, *own = inspect.signature(command, eval_str=True).parameters.values()
+def answering(command: Callable[..., int]) -> Callable[..., None]:
+    """Return a command with the options of its first argument around its own, which ends with the code that it returns.
+
+    That argument is a kind of `Answering`.
+    """
+    shared, *own = inspect.signature(command, eval_str=True).parameters.values()
+    kind: type[Answering] = shared.annotation
+    hints = get_type_hints(kind, include_extras=True)
+    options = {name: one.replace(annotation=hints[name]) for name, one in inspect.signature(kind).parameters.items()}
     names = {one.name for one in own}
 
     @functools.wraps(command)
     def run(**given: Any) -> None:
-        asked = _Asked(**{name: value for name, value in given.items() if name not in names})
+        asked = kind(**{name: value for name, value in given.items() if name not in names})
         code = command(asked, **{name: given[name] for name in names})
         raise typer.Exit(STOPPED if asked.stopped else code)
 
-    kind = inspect.Parameter.KEYWORD_ONLY
-    before = [shared.pop(name) for name in ("project", "context", "instead")]
-    every = [*before, *(one.replace(kind=kind) for one in own), *shared.values()]
+    before = [options.pop(name) for name in kind.first]
+    own = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own]
+    # Where the answer goes comes last.
+    after = sorted(options, key=lambda name: name in Answering.__dataclass_fields__)
+    every = [*before, *own, *(options[name] for name in after)]
     run.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]
     # What belongs to single explanations is not asked of several together.
-    return asking(run, without=("holds", "no_holds", "refits", "max_changes"))
+    return asking(run, without=("holds", "no_holds", "refits", "max_changes")) if "asked" in options else run
 
 
-@_command
+@answering
 def front(asked: _Asked) -> int:
     """Front: the nearest context with one change, with at most two, and so on, each proved.
 
@@ -115,7 +157,7 @@ def front(asked: _Asked) -> int:
     return NONE if found[-1].status == "none" else FOUND if found.complete else TIME_LIMIT
 
 
-@_command
+@answering
 def menu(
     asked: _Asked,
     up_to: Annotated[
@@ -136,7 +178,7 @@ def menu(
     return {"complete": FOUND if len(found) else NONE, "already": FOUND}.get(found.status, TIME_LIMIT)
 
 
-@_command
+@answering
 def reasons(asked: _Asked) -> int:
     """Reasons: which facts of the context settle that your plan is not better, whatever else changes.
 
@@ -149,8 +191,9 @@ def reasons(asked: _Asked) -> int:
     return FOUND if found.status in ("proved", "none", "already") else TIME_LIMIT
 
 
+@answering
 def compare(
-    project: ProjectArgument,
+    shared: Timed,
     before: Annotated[
         list[str], typer.Option("--before", "-b", metavar="CONTEXT", help="The first context; see --after.")
     ],
@@ -163,11 +206,7 @@ def compare(
             help="The second one: a row of the history, name=value pairs, JSON, or a file; may be repeated.",
         ),
     ],
-    time_limit: LimitOption = f"{SECONDS:g}",
-    report: ReportOption = None,
-    policy: PolicyOption = None,
-    as_json: JsonOption = False,
-) -> None:
+) -> int:
     """Compare: why it is another plan in one context than in another, in contributions that add up.
 
     [bold]Examples[/bold]
@@ -175,29 +214,11 @@ def compare(
       whence compare whence.toml --before 11 --after 12
       whence compare whence.toml -b 11 -a 12 -a temperature=20 --report since.html
     """
-    seconds = read_limit(time_limit)
-    ready = opened(project, policy, report)
-    contexts = read_context(ready, before), read_context(ready, after)
+    contexts = read_context(shared.ready, before), read_context(shared.ready, after)
     with waiting("Comparing ..."):
-        found = ready.fitted().compare(*contexts, time_limit=seconds)
-    tell(ready, found, report, as_json)
-
-
-def opened(project: Path, policy: Path | None, report: Path | None) -> Project:
-    """Return the project, fitted; where the report could not be written, that is said before."""
-    check_target("'--report'", report)
-    return open_project(project, policy)
-
-
-def tell(ready: Project, found: Result, report: Path | None, as_json: bool) -> None:
-    """Print the answer, and write the report where one is wanted."""
-    if as_json:
-        print_json(found.to_json(indent=2) or "")
-    else:
-        print_text(str(found))
-    if report is not None:
-        found.to_html(report, question=ready.question)
-        note(f"The report is in {report}.")
+        found = shared.ready.fitted().compare(*contexts, time_limit=shared.seconds)
+    shared.tell(found)
+    return FOUND
 
 
 #: What is about plans and their costs.

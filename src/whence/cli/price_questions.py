@@ -8,19 +8,8 @@ from typing import Annotated
 
 import typer
 
-from whence.cli import STOPPED
-from whence.cli.options import (
-    SECONDS,
-    ContextOption,
-    JsonOption,
-    LimitOption,
-    PolicyOption,
-    ProjectArgument,
-    ReportOption,
-    read_context,
-    read_limit,
-)
-from whence.cli.other_questions import opened, tell
+from whence.cli.options import ContextOption, read_context
+from whence.cli.other_questions import Timed, answering
 from whence.cli.screen import FOUND, NONE, TIME_LIMIT, searching, waiting
 from whence.errors import InputError
 from whence.problems.plan_sets import PlanSet
@@ -39,8 +28,9 @@ EachOption = Annotated[
 ]
 
 
+@answering
 def prices(
-    project: ProjectArgument,
+    shared: Timed,
     context: ContextOption,
     instead: Annotated[
         str, typer.Option("--instead", "-i", metavar="PLAN", help="Your plan, as for 'whence explain'; see its help.")
@@ -56,11 +46,7 @@ def prices(
         typer.Option("--weight", metavar="PRICE=NUMBER", help="What a relative change counts; may be repeated."),
     ] = None,
     each: EachOption = False,
-    time_limit: LimitOption = f"{SECONDS:g}",
-    report: ReportOption = None,
-    policy: PolicyOption = None,
-    as_json: JsonOption = False,
-) -> None:
+) -> int:
     """Prices: at which prices your plan would be right, in the context as it is; the nearest to today's, proved.
 
     [bold]Examples[/bold]
@@ -69,8 +55,7 @@ def prices(
       whence prices whence.toml -c 12 -i row:40 --kind relative --fix holding --report prices.html
       whence prices whence.toml -c 12 -i row:40 --each --bound backorder=1:9
     """
-    seconds = read_limit(time_limit)
-    ready = opened(project, policy, report)
+    ready = shared.ready
     given, plan = read_context(ready, context), ready.plan_asked(instead)
     with waiting("Looking for prices ..."):
         found = ready.fitted().prices(
@@ -81,14 +66,15 @@ def prices(
             bounds=_ends(bound or ()),
             weights={name: _number("--weight", text, value) for text, name, value in _named("--weight", weight or ())},
             common=not each,
-            time_limit=seconds,
+            time_limit=shared.seconds,
         )
-    tell(ready, found, report, as_json)
-    raise typer.Exit({"none": NONE, "time_limit": TIME_LIMIT}.get(found.status, FOUND))
+    shared.tell(found)
+    return {"none": NONE, "time_limit": TIME_LIMIT}.get(found.status, FOUND)
 
 
+@answering
 def implied(
-    project: ProjectArgument,
+    shared: Timed,
     plans: Annotated[
         Path,
         typer.Argument(metavar="PLANS.csv", help="Past contexts and what was planned there, as for 'whence batch'."),
@@ -96,11 +82,7 @@ def implied(
     fix: FixOption = None,
     bound: BoundOption = None,
     each: EachOption = False,
-    time_limit: LimitOption = f"{SECONDS:g}",
-    report: ReportOption = None,
-    policy: PolicyOption = None,
-    as_json: JsonOption = False,
-) -> None:
+) -> int:
     """Implied: which prices planners seem to have in mind; those at which their past plans were least above the best.
 
     PLANS.csv has a column for every feature, or a column 'context'; and a column 'instead', or one for every part of
@@ -114,8 +96,7 @@ def implied(
     """
     from whence.project.batches import read_questions
 
-    seconds = read_limit(time_limit)
-    ready = opened(project, policy, report)
+    ready = shared.ready
     with waiting("Looking for prices ..."):
         rows = read_questions(ready, plans).rows
         wrong = next((row for row in rows if row.error or isinstance(row.plan, PlanSet)), None)
@@ -128,22 +109,20 @@ def implied(
             fixed=fix or (),
             bounds=_ends(bound or ()),
             common=not each,
-            time_limit=seconds,
+            time_limit=shared.seconds,
         )
-    tell(ready, found, report, as_json)
+    shared.tell(found)
+    return FOUND
 
 
+@answering
 def rules(
-    project: ProjectArgument,
+    shared: Timed,
     up_to: Annotated[int, typer.Option("--up-to", metavar="COUNT", min=1, help="The largest number of rules.")] = 6,
     min_share: Annotated[
         float, typer.Option("--min-share", metavar="SHARE", help="The least share of the history that a rule is about.")
     ] = 0.02,
-    time_limit: LimitOption = f"{SECONDS:g}",
-    report: ReportOption = None,
-    policy: PolicyOption = None,
-    as_json: JsonOption = False,
-) -> None:
+) -> int:
     """Rules: what the policy does in general, as a few rules, what they cost more, and where they fail.
 
     [bold]Examples[/bold]
@@ -151,12 +130,12 @@ def rules(
       whence rules whence.toml
       whence rules whence.toml --up-to 4 --report rules.html
     """
-    seconds = read_limit(time_limit)
-    ready = opened(project, policy, report)
-    with searching(seconds) as search:
-        found = ready.fitted().rules(up_to, min_share=min_share, time_limit=seconds, on_progress=search)
-    tell(ready, found, report, as_json)
-    raise typer.Exit(STOPPED if search.stopping else FOUND)
+    policy = shared.ready.fitted()
+    with searching(shared.seconds) as search:
+        found = policy.rules(up_to, min_share=min_share, time_limit=shared.seconds, on_progress=search)
+    shared.stopped = search.stopping
+    shared.tell(found)
+    return FOUND
 
 
 def _named(option: str, texts: Iterable[str]) -> list[tuple[str, str, str]]:

@@ -3,13 +3,34 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from whence.cli.screen import print_text, waiting
 from whence.errors import MissingDependencyError
+
+WorkersOption = Annotated[int | None, typer.Option(min=1, help="How many searches may run at once.")]
+AllowedHostOption = Annotated[
+    list[str] | None, typer.Option(help="A name by which others reach it through a proxy; may be repeated.")
+]
+TrustedProxyOption = Annotated[
+    list[str] | None, typer.Option(help="An address whose X-Forwarded-... headers are trusted; may be repeated.")
+]
+#: What settings are called whose options may be repeated.
+SEVERAL = {"allowed_host": "allowed_hosts", "trusted_proxy": "trusted_proxies"}
+
+
+def as_settings(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a command was given as settings of a server, without what was not given."""
+    found: dict[str, Any] = {}
+    for name, value in options.items():
+        if value is not False and value != []:
+            several = tuple(value) if isinstance(value, list) else value
+            found[SEVERAL.get(name, name)] = str(value) if isinstance(value, Path) else several
+    return found
 
 
 def serve(
@@ -20,7 +41,7 @@ def serve(
     host: Annotated[str | None, typer.Option(help="Where to listen, 127.0.0.1 by default.")] = None,
     port: Annotated[int | None, typer.Option(min=0, max=65535, help="Port, 8000 by default; 0 for a free one.")] = None,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
-    workers: Annotated[int | None, typer.Option(min=1, help="How many searches may run at once.")] = None,
+    workers: WorkersOption = None,
     time_limit: Annotated[float | None, typer.Option(help="Most seconds per search.")] = None,
     allow_remote: Annotated[
         bool, typer.Option("--allow-remote", help="Let other machines in, with a token or a link that works once.")
@@ -49,14 +70,8 @@ def serve(
         str | None,
         typer.Option(help="The sub-path under which a reverse proxy shows the page, such as /whence."),
     ] = None,
-    allowed_host: Annotated[
-        list[str] | None,
-        typer.Option(help="A name by which others reach it through a proxy; may be repeated."),
-    ] = None,
-    trusted_proxy: Annotated[
-        list[str] | None,
-        typer.Option(help="An address whose X-Forwarded-... headers are trusted; may be repeated."),
-    ] = None,
+    allowed_host: AllowedHostOption = None,
+    trusted_proxy: TrustedProxyOption = None,
 ) -> None:
     """Serve the what-if page on this machine, until Ctrl-C.
 
@@ -68,6 +83,7 @@ def serve(
       whence serve whence.toml --port 0
       whence serve projects/ --tokens tokens.toml
     """
+    given = as_settings(locals())
     try:
         with waiting("Starting ..."):
             from whence.web.server import serve as serve_page
@@ -77,20 +93,6 @@ def serve(
         raise MissingDependencyError(
             f"'whence serve' needs {error.name or 'more than is installed'}: pip install 'whence[web]'."
         ) from None
-    given = {
-        "host": host,
-        "port": port,
-        "workers": workers,
-        "time_limit": time_limit,
-        "allow_remote": allow_remote or None,
-        "token": token,
-        "tokens": None if tokens is None else str(tokens),
-        "store": None if store is None else str(store),
-        "store_days": store_days,
-        "root_path": root_path,
-        "allowed_hosts": tuple(allowed_host or ()) or None,
-        "trusted_proxies": tuple(trusted_proxy or ()) or None,
-    }
     found, sources = gathered(given, settings, os.environ)
     if print_settings:
         print_text(shown_settings(settings_for(**found), sources))
