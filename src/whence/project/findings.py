@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from whence.checks import Rule
+from whence.checks import Rule, whole
 from whence.errors import InputError, WhenceError
 from whence.util.json import finite, quoted
 from whence.util.text import nearest
@@ -147,23 +147,16 @@ def is_number(value: Any) -> bool:
     return finite(value) is not None
 
 
-def _whole(value: Any, least: int) -> bool:
-    # Beyond 32 bits no count or seed makes sense, and scikit-learn's seeds end there.
-    return isinstance(value, int) and not isinstance(value, bool) and least <= value < 2**32
+def list_of(wanted: str, fits: Callable[[Any], bool]) -> Rule:
+    """Return the rule for a list that holds something, all of which fits."""
+    return Rule(wanted, lambda value: isinstance(value, list) and bool(value) and all(map(fits, value)))
 
 
 TEXT = Rule("a text in quotes", lambda value: isinstance(value, str))
-TEXTS = Rule(
-    "a list of texts in quotes",
-    lambda value: isinstance(value, list) and all(isinstance(entry, str) for entry in value),
-)
 NUMBER = Rule("a finite number", is_number)
-NUMBERS = Rule(
-    "a list of numbers", lambda value: isinstance(value, list) and bool(value) and all(map(is_number, value))
-)
-POSITIVE = Rule("a positive number", lambda value: is_number(value) and value > 0)
-COUNT = Rule("a whole number of at least 1", lambda value: _whole(value, 1))
-SEED = Rule("a whole number of at least 0", lambda value: _whole(value, 0))
+NUMBERS = list_of("a list of numbers", is_number)
+# Beyond 32 bits no seed makes sense, and scikit-learn's end there.
+SEED = whole(0, 2**32 - 1, "a whole number of at least 0")
 YES_OR_NO = Rule("true or false", lambda value: isinstance(value, bool))
 TABLE = Rule("a table of keys", lambda value: isinstance(value, dict))
 

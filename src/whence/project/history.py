@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 
 from whence.checks import Rule, one_of
+from whence.explain.ask import TEXTS
 from whence.project.csv_files import DROP, SEPARATORS, CsvFormat, CsvTable, missing, number_column, read_csv
-from whence.project.findings import TEXT, TEXTS, Findings, Place, Section
+from whence.project.findings import TEXT, Findings, Place, Section
 from whence.project.sections import Declared, typed_column
 from whence.util.text import nearest
 

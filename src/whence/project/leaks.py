@@ -14,8 +14,6 @@ from scipy.stats import rankdata
 from whence.features.inference import FEW_LEVELS
 from whence.util.aliases import Floats
 
-__all__ = ["Guess", "Leak", "find_leaks", "guess_outcomes"]
-
 #: Rows below which nothing is said of how columns go together.
 LEAST_ROWS = 20
 #: Correlations from which on a column follows an outcome almost exactly; very closely, where its name does not say
@@ -194,12 +192,7 @@ def _scaled(values: Floats) -> Floats:
 def find_leaks(X: pd.DataFrame, Y: pd.DataFrame, after: Collection[str] = ()) -> list[Leak]:
     """Return the features that are outcomes of the same row, follow one almost exactly, or are only known afterwards.
 
-    Parameters
-    ----------
-    X, Y : DataFrame
-        Features and outcomes, row by row.
-    after : collection of str
-        The features that stand behind an outcome in the table.
+    Those in `after` stand behind an outcome in the table.
 
     Examples
     --------

@@ -11,9 +11,10 @@ import networkx as nx
 
 from whence.checks import Rule, one_of
 from whence.errors import WhenceError
+from whence.explain.ask import COUNT, TEXTS
 from whence.problems import DecisionProblem, LinearProblem, Newsvendor, Shipment, ShortestPath
 from whence.project.csv_files import CsvFormat, CsvTable, number_column, read_csv
-from whence.project.findings import COUNT, NUMBER, NUMBERS, TEXT, TEXTS, Findings, Place, Section, is_number
+from whence.project.findings import NUMBER, NUMBERS, TEXT, Findings, Place, Section, is_number
 from whence.util.text import nearest
 
 #: Keys under which a file may be named.

@@ -18,13 +18,14 @@ from joblib import parallel_config
 from sklearn.base import clone
 
 from whence.errors import InputError, WhenceError
+from whence.explain.ask import TEXTS
 from whence.features import Schema
 from whence.features.kinds import Feature
 from whence.policy import Policy, read_saved, write_saved
 from whence.problems import DecisionProblem
 from whence.problems.plan_sets import PlanSet
 from whence.project.csv_files import CsvFormat, decoded, load_csv
-from whence.project.findings import TEXT, TEXTS, Finding, Findings, Place, ProjectError, Section, Source
+from whence.project.findings import TEXT, Finding, Findings, Place, ProjectError, Section, Source
 from whence.project.history import read_format, read_history
 from whence.project.leaks import find_leaks
 from whence.project.problems import edge_columns, problem_files, read_network, read_problem
@@ -185,11 +186,11 @@ class Project:
         """
         return self._plan_by(self.fitted(), value, files)
 
-    def contexts_of(self, *values: Any, files: bool = True) -> pd.DataFrame | None:
+    def contexts_of(self, *values: Any) -> pd.DataFrame | None:
         """The contexts in which the policy decides plans that are told by them, such as "row:12"; None for none."""
         named = {v.strip() for v in values if isinstance(v, str) and v.strip().startswith(DECIDED)}
         found = [
-            self.context(text.removeprefix(mark).strip(), files)
+            self.context(text.removeprefix(mark).strip())
             for text in sorted(named)
             for mark in DECIDED
             if text.startswith(mark)

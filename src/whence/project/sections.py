@@ -12,14 +12,15 @@ import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
 
-from whence.checks import Rule, one_of
+from whence.checks import Rule, one_of, share, whole
 from whence.errors import InputError, WhenceError
-from whence.explain.ask import EITHER, OPTIONS
+from whence.explain.ask import COUNT, EITHER, OPTIONS, TEXTS
+from whence.explain.ask import FINITE as POSITIVE
 from whence.explain.robust import HOLDS, why_not_judged
 from whence.features import Cyclic, Date, Derived, Ordered, Schema
 from whence.features.dates import as_day
@@ -38,19 +39,7 @@ from whence.project.csv_files import (
     number_column,
     text_column,
 )
-from whence.project.findings import (
-    COUNT,
-    NUMBER,
-    NUMBERS,
-    POSITIVE,
-    SEED,
-    TEXT,
-    TEXTS,
-    YES_OR_NO,
-    Findings,
-    Section,
-    is_number,
-)
+from whence.project.findings import NUMBER, NUMBERS, SEED, TEXT, YES_OR_NO, Findings, Section, is_number, list_of
 from whence.risk import CVaR, Expectation, Risk
 from whence.util.aliases import Kind
 from whence.util.files import complete, read_file
@@ -60,8 +49,6 @@ from whence.weights import DecisionForest, ForecastWeights, ForestWeights, Kerne
 from whence.weights.metrics import METRICS, SHARES
 from whence.weights.neighbours import KERNELS
 
-__all__ = ["settings_of", "with_weights", "write_weights"]
-
 DEPTH = Rule(
     "a whole number of at least 1, or 'none'", lambda value: value == "none" or (COUNT.fits(value) and value < 10_000)
 )
@@ -70,19 +57,19 @@ SHARE = Rule(
     lambda value: value in ("sqrt", "log2") or COUNT.fits(value) or (is_number(value) and 0 < value <= 1),
 )
 METRIC = one_of(*METRICS)
-GAP = Rule("a number above 0 and below 1", lambda value: is_number(value) and 0 < value < 1)
-ALPHA = Rule("a number in [0, 1)", lambda value: is_number(value) and 0 <= value < 1)
+GAP = share("()", "a number above 0 and below 1")
 
-FOLDS = Rule("a whole number of 2 or more", lambda value: COUNT.fits(value) and value >= 2)
+Made = TypeVar("Made")
 
 
-def _as_in(make: type[Weights], **rules: Rule) -> tuple[type[Weights], dict[str, tuple[Rule, Any]]]:
-    """Return keys with their rules, and the defaults that they have in Python.
+def _as_in(make: type[Made], **rules: Rule) -> tuple[type[Made], dict[str, tuple[Rule, Any]]]:
+    """Return keys with their rules, and the defaults that they have in Python; None for those that have none there.
 
     The seed is 0 by default, so that the same project makes the same decisions every time.
     """
-    known = inspect.signature(make).parameters
-    return make, {key: (rule, 0 if rule is SEED else known[key].default) for key, rule in rules.items()}
+    known = inspect.signature(make).parameters.values()
+    own = {one.name: one.default for one in known if one.default is not one.empty}
+    return make, {key: (rule, 0 if rule is SEED else own.get(key)) for key, rule in rules.items()}
 
 
 TREES = {"n_trees": COUNT, "max_depth": DEPTH, "max_features": SHARE, "random_state": SEED, "min_samples_leaf": COUNT}
@@ -98,7 +85,7 @@ WEIGHTS: Mapping[str, tuple[type[Weights], Mapping[str, tuple[Rule, Any]]]] = {
         {
             "model": (one_of("forest", "boosted", "linear"), "forest"),
             "residuals": (one_of("none", "oob", "cross", "in-sample"), None),
-            "cv": (FOLDS, 5),
+            "cv": (whole(2, wanted="a whole number of 2 or more"), 5),
         },
     ),
 }
@@ -190,7 +177,7 @@ def read_weights(weights: Section) -> Weights:
 def read_risk(risk: Section) -> Risk:
     """Return the risk, the expected cost by default."""
     kind = risk.take("kind", one_of("expectation", "cvar"), "expectation")
-    alpha = risk.need("alpha", ALPHA) if kind == "cvar" else None
+    alpha = risk.need("alpha", share("[)")) if kind == "cvar" else None
     risk.close()
     return Expectation() if alpha is None else CVaR(float(alpha))
 
@@ -313,54 +300,26 @@ def write_weights(path: Path, weights: Weights, evidence: Sequence[str]) -> None
         shutil.copymode(target, partial)
 
 
-NAMES = Rule(
-    "a list of texts or numbers",
-    lambda value: isinstance(value, list) and bool(value) and all(isinstance(e, str | int | float) for e in value),
-)
-
+NAMES = list_of("a list of texts or numbers", lambda value: isinstance(value, str | int | float))
 UNIT_OF_CHANGE = Rule(
     "'range', 'iqr' or a positive number",
     lambda value: value in ("range", "iqr") if isinstance(value, str) else POSITIVE.fits(value),
 )
 STEP = Rule("a positive number or 'none'", lambda value: value == "none" or POSITIVE.fits(value))
 DAY = Rule("a date, such as 2025-06-14", lambda value: as_day(value) is not None)
-DAYS = Rule(
-    "a list of dates, such as 2025-06-14",
-    lambda value: isinstance(value, list) and bool(value) and all(as_day(entry) is not None for entry in value),
-)
+DAYS = list_of("a list of dates, such as 2025-06-14", DAY.fits)
 #: What numbers say about how much a change counts.
-CHANGES: Mapping[str, tuple[Rule, Any]] = {"scale": (UNIT_OF_CHANGE, "range"), "least_change": (POSITIVE, None)}
+CHANGES = {"scale": UNIT_OF_CHANGE, "least_change": POSITIVE}
 
 #: The types of features, and the keys of each with their defaults besides those that all have.
 KINDS: Mapping[str, tuple[type[Feature], Mapping[str, tuple[Rule, Any]]]] = {
-    "continuous": (
-        Continuous,
-        {"low": (NUMBER, None), "high": (NUMBER, None), "unit": (TEXT, ""), "step": (STEP, None), **CHANGES},
-    ),
-    "discrete": (Discrete, {"values": (NUMBERS, None), "step": (COUNT, None), "unit": (TEXT, ""), **CHANGES}),
-    "categorical": (Categorical, {"ordered": (YES_OR_NO, False)}),
-    "ordered": (Ordered, {}),
-    "cyclic": (
-        Cyclic,
-        {
-            "period": (POSITIVE, None),
-            "low": (NUMBER, 0.0),
-            "step": (STEP, None),
-            "unit": (TEXT, ""),
-            "scale": (POSITIVE, None),
-        },
-    ),
-    "binary": (Binary, {}),
-    "date": (
-        Date,
-        {
-            "column": (TEXT, None),
-            "parts": (TEXTS, ["weekday", "month"]),
-            "holidays": (DAYS, None),
-            "low": (DAY, None),
-            "high": (DAY, None),
-        },
-    ),
+    "continuous": _as_in(Continuous, low=NUMBER, high=NUMBER, unit=TEXT, step=STEP, **CHANGES),
+    "discrete": _as_in(Discrete, values=NUMBERS, step=COUNT, unit=TEXT, **CHANGES),
+    "categorical": _as_in(Categorical, ordered=YES_OR_NO),
+    "ordered": _as_in(Ordered),
+    "cyclic": _as_in(Cyclic, period=POSITIVE, low=NUMBER, step=STEP, unit=TEXT, scale=POSITIVE),
+    "binary": _as_in(Binary),
+    "date": _as_in(Date, column=TEXT, parts=TEXTS, holidays=DAYS, low=DAY, high=DAY),
     "derived": (Derived, {"from": (TEXT, "")}),
 }
 TYPE = one_of(*KINDS)
