@@ -19,20 +19,30 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from whence import __version__
 from whence.report.fingerprint import versions
 from whence.web import wire as models
-from whence.web.audit import router as audit
+from whence.web.audit import api as audit
 from whence.web.audit import shown_entry, store_of
-from whence.web.jobs import BUSY, IsJson, about, client_of, find_scene, quick_response, quickly, scenes_of
-from whence.web.jobs import router as explanations
+from whence.web.jobs import (
+    BUSY,
+    IsJson,
+    client_of,
+    find_scene,
+    pool_of,
+    quick_response,
+    quickly,
+    scenes_of,
+    settings_of,
+)
+from whence.web.jobs import api as explanations
+from whence.web.messages import Asked
 from whence.web.pool import Pool
 from whence.web.problem_details import answer_problems, described, problem_response
 from whence.web.records import Metrics, Recorder
 from whence.web.scenes import Scene
 from whence.web.security import HEADERS, Guard
-from whence.web.series_jobs import router as questions
+from whence.web.series_jobs import api as questions
 from whence.web.served_projects import Projects
 from whence.web.server_settings import ServerSettings
 from whence.web.store import Store
-from whence.web.strip_calls import router as verdict_strips
 from whence.web.tokens import LINK, Tokens
 
 #: Most past observations in one answer.
@@ -84,7 +94,7 @@ async def _once(request: Request, scene: str, name: str) -> Response:
     known: dict[tuple[Scene, str], bytes] = request.app.state.known
     found = find_scene(request, scene)
     if (found, name) not in known:
-        known[found, name] = await quickly(request, about(found), name)
+        known[found, name] = await quickly(request, Asked(found.id), name)
     return Response(known[found, name], media_type="application/json")
 
 
@@ -121,6 +131,12 @@ async def check(scene: str, asked: models.PlanRequest, request: Request) -> Resp
     return await quick_response(request, scene, "checked", context=asked.context, plan=asked.plan)
 
 
+@api.post("/scenes/{scene}/strips", dependencies=[IsJson], response_model=models.Strips, responses=BUSY)
+async def show_strips(scene: str, asked: models.StripsRequest, request: Request) -> Response:
+    """Which plan is best along every feature, the others as they are."""
+    return await quick_response(request, scene, "strips", more={"asked": asked})
+
+
 @api.post("/links", status_code=201)
 def make_link(request: Request) -> models.Link:
     """A link that opens the page once, for somebody who is to be let in without knowing a token."""
@@ -133,8 +149,7 @@ def make_link(request: Request) -> models.Link:
 @api.get("/health")
 async def health(request: Request) -> models.Health:
     """How the server is."""
-    pool: Pool = request.app.state.pool
-    settings: ServerSettings = request.app.state.settings
+    pool, settings = pool_of(request), settings_of(request)
     return models.Health(
         version=__version__,
         workers=settings.workers,
@@ -186,7 +201,7 @@ def create_app(
     app.add_middleware(Guard, settings=settings, tokens=app.state.tokens)
     app.add_middleware(Recorder, metrics=app.state.metrics, root_path=settings.root_path)
     answer_problems(app, HEADERS)
-    for router in (api, explanations(), questions(), verdict_strips(), audit()):
+    for router in (api, explanations, questions, audit):
         app.include_router(router, prefix=API, responses=described(REFUSALS))
         # The addresses that there were before the interface had versions.
         app.include_router(router, prefix=OLD_API, include_in_schema=False)
@@ -260,7 +275,7 @@ def _pages() -> APIRouter:
 
     @pages.get("/readyz")
     def ready(request: Request) -> Response:
-        pool: Pool = request.app.state.pool
+        pool = pool_of(request)
         if pool.draining:
             return problem_response(503, "The server is about to end.")
         if not pool.answering:
@@ -272,7 +287,7 @@ def _pages() -> APIRouter:
         counted: Metrics | None = request.app.state.metrics
         if counted is None:
             raise HTTPException(404, "This server counts nothing; the setting 'metrics' makes it.")
-        return Response(counted.text(request.app.state.pool), media_type="text/plain; version=0.0.4; charset=utf-8")
+        return Response(counted.text(pool_of(request)), media_type="text/plain; version=0.0.4; charset=utf-8")
 
     @pages.get("/favicon.ico")
     def favicon(request: Request) -> Response:

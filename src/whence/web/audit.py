@@ -14,8 +14,6 @@ from whence.web import wire as models
 from whence.web.jobs import find_scene
 from whence.web.store import Entry, Store
 
-__all__ = ["router", "shown_entry", "store_of"]
-
 #: Most questions in one answer.
 LISTED = 200
 
@@ -40,34 +38,32 @@ def shown_entry(entry: Entry) -> models.StoredQuestion:
     )
 
 
-def router() -> APIRouter:
-    """Return the part of the interface that tells what was asked."""
-    api = APIRouter()
+api = APIRouter()
 
-    @api.get("/scenes/{scene}/questions")
-    def list_questions(
-        scene: str,
-        request: Request,
-        start: Annotated[int, Query(ge=1, le=10**9, description="Number of the first one to list.")] = 1,
-        count: Annotated[int, Query(ge=1, le=LISTED)] = 50,
-    ) -> list[models.StoredQuestion]:
-        """Questions that were asked about a scene, the latest first, where the server keeps them."""
-        found = find_scene(request, scene)
-        return [shown_entry(entry) for entry in store_of(request).listed(found.id, start, count)]
 
-    @api.get(
-        "/scenes/{scene}/questions.jsonl",
-        response_class=Response,
-        responses={200: {"content": {"application/x-ndjson": {}}}},
-    )
-    def export_questions(scene: str, request: Request) -> Response:
-        """All of them with their answers and certificates, one JSON document a line, the oldest first."""
-        entries = store_of(request).entries(find_scene(request, scene).id)
+@api.get("/scenes/{scene}/questions")
+def list_questions(
+    scene: str,
+    request: Request,
+    start: Annotated[int, Query(ge=1, le=10**9, description="Number of the first one to list.")] = 1,
+    count: Annotated[int, Query(ge=1, le=LISTED)] = 50,
+) -> list[models.StoredQuestion]:
+    """Questions that were asked about a scene, the latest first, where the server keeps them."""
+    found = find_scene(request, scene)
+    return [shown_entry(entry) for entry in store_of(request).listed(found.id, start, count)]
 
-        def lines() -> Iterator[str]:
-            return (json.dumps(entry.document(), ensure_ascii=False) + "\n" for entry in entries)
 
-        headers = {"content-disposition": 'attachment; filename="whence-questions.jsonl"'}
-        return StreamingResponse(lines(), media_type="application/x-ndjson", headers=headers)
+@api.get(
+    "/scenes/{scene}/questions.jsonl",
+    response_class=Response,
+    responses={200: {"content": {"application/x-ndjson": {}}}},
+)
+def export_questions(scene: str, request: Request) -> Response:
+    """All of them with their answers and certificates, one JSON document a line, the oldest first."""
+    entries = store_of(request).entries(find_scene(request, scene).id)
 
-    return api
+    def lines() -> Iterator[str]:
+        return (json.dumps(entry.document(), ensure_ascii=False) + "\n" for entry in entries)
+
+    headers = {"content-disposition": 'attachment; filename="whence-questions.jsonl"'}
+    return StreamingResponse(lines(), media_type="application/x-ndjson", headers=headers)

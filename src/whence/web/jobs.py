@@ -6,7 +6,7 @@ import asyncio
 import json
 import re
 import zlib
-from collections.abc import Collection, Coroutine
+from collections.abc import Callable, Collection, Coroutine
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -49,18 +49,24 @@ def pool_of(request: Request) -> Pool:
     return pool
 
 
+def settings_of(request: Request) -> ServerSettings:
+    """What the server allows."""
+    settings: ServerSettings = request.app.state.settings
+    return settings
+
+
 def find_job(request: Request, id: str, questions: Collection[str]) -> Job:
     """The job of this id, if it is one of these questions, or 404."""
     job = pool_of(request).find(id)
-    settings: ServerSettings = request.app.state.settings
-    known = job is not None and settings.may_ask(client_of(request), job.asked.scene)
+    known = job is not None and settings_of(request).may_ask(client_of(request), job.asked.scene)
     if job is None or not known or job.asked.question not in questions:
         raise HTTPException(404, "There is no such question, or not any more.")
     return job
 
 
-async def submitted(request: Request, asked: Asked, remarks: list[str]) -> Job:
-    """A question in the queue, unless that is full or nobody waits for the answer."""
+async def submitted(request: Request, asked: Asked) -> Job:
+    """A question in the queue, unless it is wrong, the queue is full or nobody waits for the answer."""
+    remarks: list[str] = [] if asked.question == "rules" else json.loads(await quickly(request, asked, "remarks"))
     if await request.is_disconnected():
         raise HTTPException(400, "The request ended half-way.")
     pool = pool_of(request)
@@ -82,8 +88,7 @@ def client_of(request: Request) -> Client:
 
 async def quickly(request: Request, asked: Asked, name: str) -> bytes:
     """What is soon told, as JSON from a worker; an error where it is refused, takes too long, or nobody waits."""
-    settings: ServerSettings = request.app.state.settings
-    quick = replace(asked, quick=name, time_limit=settings.decision_limit)
+    quick = replace(asked, quick=name, time_limit=settings_of(request).decision_limit)
     try:
         told = await pool_of(request).quickly(quick, client_of(request), _disconnected(request))
     except TooMany:
@@ -95,29 +100,10 @@ async def quickly(request: Request, asked: Asked, name: str) -> bytes:
     raise HTTPException(422 if told.refused else 503, told.reason)
 
 
-def about(scene: Scene, **asked: Any) -> Asked:
-    """A question about a scene with nothing but what is given."""
-    empty: dict[str, Any] = {
-        "context": {},
-        "plan": None,
-        "kind": "relative",
-        "fixed": [],
-        "bounds": {},
-        "time_limit": 0.0,
-    }
-    return Asked(number=0, scene=scene.id, **{**empty, **asked})
-
-
 async def quick_response(request: Request, scene: str, name: str, **asked: Any) -> Response:
     """Answer a request with what is soon told of a scene."""
-    question = about(find_scene(request, scene), **asked)
+    question = Asked(find_scene(request, scene).id, **asked)
     return Response(await quickly(request, question, name), media_type="application/json")
-
-
-async def remarks_on(request: Request, asked: Asked) -> list[str]:
-    """What to know about the context of a question; 422 with a sentence where the question is wrong."""
-    remarks: list[str] = json.loads(await quickly(request, asked, "remarks"))
-    return remarks
 
 
 async def news_of(request: Request, job: Job, wait: float) -> None:
@@ -206,23 +192,16 @@ IsJson = Depends(_check_type)
 def find_scene(request: Request, name: str) -> Scene:
     """The scene of this name, or 404, also for who may not ask about it."""
     scene: Scene | None = request.app.state.scenes.get(name)
-    settings: ServerSettings = request.app.state.settings
-    if scene is None or not settings.may_ask(client_of(request), name):
+    if scene is None or not settings_of(request).may_ask(client_of(request), name):
         raise HTTPException(404, "There is no such scene.")
     return scene
 
 
 def scenes_of(request: Request) -> list[Scene]:
     """The scenes that whoever sent a request may ask about."""
-    settings: ServerSettings = request.app.state.settings
+    settings = settings_of(request)
     client, scenes = client_of(request), request.app.state.scenes.values()
     return [scene for scene in scenes if settings.may_ask(client, scene.id)]
-
-
-async def report_of(request: Request, job: Job) -> Response:
-    """The answer as a page that needs nothing else, written in a worker."""
-    asked = about(find_scene(request, job.asked.scene), question=job.asked.question, more={"data": data_of(job)})
-    return taken_away(job, await quickly(request, asked, "report"), "html")
 
 
 def written(scene: Scene, asked: Asked) -> bytes:
@@ -234,62 +213,71 @@ def written(scene: Scene, asked: Asked) -> bytes:
 Brief = Annotated[bool, Query(description="Until it is finished, leave out the nearest answer, which is known.")]
 
 
-def router() -> APIRouter:
-    """The part of the interface that explains."""
-    api = APIRouter()
+api = APIRouter()
 
-    @api.post(
-        "/scenes/{scene}/explanations",
-        status_code=202,
-        response_model=models.Job,
-        dependencies=[IsJson],
-        responses=BUSY,
-    )
-    async def explain(scene: str, asked: models.ExplainRequest, request: Request) -> Response:
-        """Ask for the nearest context in which a plan would have been better; the answer is fetched by its id.
 
-        Without a plan, it is asked what would change today's plan, or when a plan of a set would have been better.
-        """
-        found = find_scene(request, scene)
-        question = _question(found, asked, request.app.state.settings)
-        remarks = await remarks_on(request, question)
-        job = await submitted(request, question, remarks)
-        return _shown(request, job, 202, {"location": f"../../explanations/{job.id}"})
+@api.post(
+    "/scenes/{scene}/explanations",
+    status_code=202,
+    response_model=models.Job,
+    dependencies=[IsJson],
+    responses=BUSY,
+)
+async def explain(scene: str, asked: models.ExplainRequest, request: Request) -> Response:
+    """Ask for the nearest context in which a plan would have been better; the answer is fetched by its id.
 
-    @api.get("/explanations/{job}", response_model=models.Job)
-    async def show(job: str, request: Request, wait: Wait = 0.0, brief: Brief = False) -> Response:
-        """How far a question has come, and its answer; whoever goes away while waiting gives it up."""
-        found = _find(request, job)
-        await news_of(request, found, wait)
-        return _shown(request, found, brief=brief and not found.finished)
+    Without a plan, it is asked what would change today's plan, or when a plan of a set would have been better.
+    """
+    found = find_scene(request, scene)
+    job = await submitted(request, _question(found, asked, settings_of(request)))
+    return _shown(request, job, 202, {"location": f"../../explanations/{job.id}"})
 
-    @api.delete("/explanations/{job}", status_code=202, response_model=models.Job)
+
+@api.get("/explanations/{job}", response_model=models.Job)
+async def show(job: str, request: Request, wait: Wait = 0.0, brief: Brief = False) -> Response:
+    """How far a question has come, and its answer; whoever goes away while waiting gives it up."""
+    found = _find(request, job)
+    await news_of(request, found, wait)
+    return _shown(request, found, brief=brief and not found.finished)
+
+
+def add_common(
+    api: APIRouter,
+    what: str,
+    model: type[BaseModel],
+    find: Callable[[Request, str], Job],
+    shown: Callable[[Request, Job, int], Response],
+) -> None:
+    """Add what every question on its way has in common: it can be stopped, and its answer taken away."""
+    there = f"/{what}s/{{job}}"
+
+    @api.delete(there, status_code=202, response_model=model)
     async def cancel(job: str, request: Request) -> Response:
         """Stop searching; what was found so far stays."""
-        found = _find(request, job)
+        found = find(request, job)
         pool_of(request).cancel(found)
-        return _shown(request, found, 202)
+        return shown(request, found, 202)
 
-    @api.post("/explanations/{job}/cancel", status_code=204, response_class=Response)
+    @api.post(f"{there}/cancel", status_code=204, response_class=Response)
     async def give_up(job: str, request: Request) -> Response:
         """Stop searching, said in passing: what a page can still send while it is closed (`navigator.sendBeacon`)."""
-        pool_of(request).cancel(_find(request, job))
+        pool_of(request).cancel(find(request, job))
         return Response(status_code=204)
 
-    @api.get(
-        "/explanations/{job}/report.html", response_class=Response, responses={200: {"content": {"text/html": {}}}}
-    )
+    written: dict[int | str, dict[str, Any]] = {200: {"content": {"text/html": {}}}}
+    told = f"The {what} as a page that needs nothing else."
+
+    @api.get(f"{there}/report.html", response_class=Response, responses=written, description=told)
     async def report(job: str, request: Request) -> Response:
-        """The explanation as a page that needs nothing else."""
-        return await report_of(request, _find(request, job))
+        found = find(request, job)
+        scene, question = find_scene(request, found.asked.scene), found.asked.question
+        asked = Asked(scene.id, question=question, more={"data": data_of(found)})
+        return taken_away(found, await quickly(request, asked, "report"), "html")
 
-    @api.get("/explanations/{job}/explanation.json", response_model=None)
+    @api.get(f"{there}/{what}.json", response_model=None, description=f"The whole {what} as data.")
     async def data(job: str, request: Request) -> Response:
-        """The whole explanation as data."""
-        found = _find(request, job)
+        found = find(request, job)
         return taken_away(found, data_of(found), "json")
-
-    return api
 
 
 def _find(request: Request, id: str) -> Job:
@@ -307,16 +295,15 @@ def _question(scene: Scene, asked: models.ExplainRequest, settings: ServerSettin
 def asked_of(scene: Scene, asked: models.QuestionRequest, settings: ServerSettings) -> Asked:
     """What all questions about a plan, or a set of plans, have in common."""
     return Asked(
-        number=0,
-        scene=scene.id,
+        scene.id,
         context=asked.context,
         plan=asked.plan,
         kind=asked.kind,
-        fixed=[*scene.fixed, *asked.fixed],
+        fixed=[*scene.defaults["fixed"], *asked.fixed],
         bounds=asked.bounds,
         time_limit=time_limit_of(scene, asked.time_limit, settings),
         within=scene.defaults.within(asked.kind, scene.policy) if asked.within is None else asked.within,
-        threads=scene.threads or settings.threads,
+        threads=scene.defaults["threads"] or settings.threads,
         instead=asked.instead,
         known=asked.known,
     )
@@ -324,7 +311,7 @@ def asked_of(scene: Scene, asked: models.QuestionRequest, settings: ServerSettin
 
 def time_limit_of(scene: Scene, asked: float | None, settings: ServerSettings) -> float:
     """Seconds for a question: as asked, or the scene's own, and never more than the server allows."""
-    return min(asked or scene.time_limit or settings.time_limit, settings.time_limit)
+    return min(asked or scene.defaults["time_limit"] or settings.time_limit, settings.time_limit)
 
 
 def check(scene: Scene, asked: Asked) -> list[str]:
@@ -387,3 +374,6 @@ def _then(scene: Scene, explanation: Explanation) -> models.Then | None:
         decision=scene.judged(explanation.decision, after, None if told is None else told.decision_after),
         alternative=scene.judged(explanation.alternative, after, None if told is None else told.alternative_after),
     )
+
+
+add_common(api, "explanation", models.Job, _find, _shown)

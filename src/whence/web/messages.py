@@ -22,14 +22,15 @@ MEMORY = 2**30
 class Asked:
     """A question as plain data, already found to be well-formed."""
 
-    number: int
     scene: str
-    context: dict[str, Any]
-    plan: Any
-    kind: Any
-    fixed: list[str]
-    bounds: dict[str, Any]
-    time_limit: float
+    #: The pool's own.
+    number: int = 0
+    context: dict[str, Any] = field(default_factory=dict)
+    plan: Any = None
+    kind: Any = "relative"
+    fixed: list[str] = field(default_factory=list)
+    bounds: dict[str, Any] = field(default_factory=dict)
+    time_limit: float = 0.0
     within: float = 0.0
     threads: int | None = None
     #: What else the answer must keep to, as `Policy.explain` takes it.

@@ -17,7 +17,6 @@ from whence.evaluation.evaluating import judged
 from whence.examples import bakery, city
 from whence.examples.example import Example
 from whence.explain.ask import CONDITIONS
-from whence.explain.robust import why_not_judged
 from whence.features import Binary, Categorical, Continuous, Cyclic, Date, Discrete, Schema
 from whence.features.dates import as_day, as_in_calendar
 from whence.policy import Policy
@@ -51,11 +50,7 @@ class Scene:
     today: pd.Series  # the context that the page starts with, in the user's columns
     alternative: Any = None  # a plan that somebody has in mind
     instead: PlanSet | None = None  # what a question without a plan is about; any plan where left out
-    fixed: tuple[str, ...] = ()  # features that no explanation may change
-    engine: str = "auto"
-    time_limit: float | None = None  # seconds for a question that does not say itself
-    threads: int | None = None  # of a search; the server's own number where left out
-    # What an answer must keep to where a question does not say itself.
+    # How questions are asked where they do not say themselves.
     defaults: ExplainDefaults = field(default_factory=ExplainDefaults)
 
     # ---- contexts ------------------------------------------------------------------------------------
@@ -172,12 +167,12 @@ class Scene:
     @property
     def unknown(self) -> str:
         """Why it is not known how far an answer can be relied on, in a sentence; empty where it can be found out."""
-        return why_not_judged(self.policy, self.engine, self.defaults["refits"])
+        return self.defaults.unknown(self.policy)
 
     @property
     def holds(self) -> float | None:
         """The share of true answers, or of refits that agree, that the page asks for; None where it asks for none."""
-        return None if self.unknown else self.defaults.wanted
+        return self.defaults.share(self.policy)
 
     def remarks(self, row: pd.Series) -> list[str]:
         """What to know about a context in the user's columns, a sentence each."""
@@ -242,7 +237,7 @@ class Scene:
         context, own = self.context_of(self.today), self.conditions([name for name in CONDITIONS if name != "holds"])
         return models.Scene(
             **dict(self.entry()),
-            features=controls(policy.schema_, context, self.fixed),
+            features=controls(policy.schema_, context, self.defaults["fixed"]),
             context=context,
             observations=self.observations,
             risk=policy.risk_.words,
@@ -389,10 +384,6 @@ def project_scene(project: Project) -> Scene:
         today,
         alternative=None if isinstance(asked, PlanSet) else asked,
         instead=asked if isinstance(asked, PlanSet) else None,
-        fixed=defaults["fixed"],
-        engine=defaults["engine"],
-        time_limit=defaults["time_limit"],
-        threads=defaults["threads"],
         defaults=defaults,
     )
 

@@ -28,30 +28,23 @@ from whence.web.jobs import (
     BUSY,
     IsJson,
     Wait,
-    about,
+    add_common,
     asked_of,
     common,
-    data_of,
     find_job,
     find_scene,
     job_response,
     news_of,
     packed_result,
-    pool_of,
-    remarks_on,
-    report_of,
     result_of,
+    settings_of,
     submitted,
-    taken_away,
     time_limit_of,
 )
 from whence.web.messages import MEMORY, Answered, Asked
 from whence.web.pool import Job
 from whence.web.scenes import Scene
 from whence.web.server_settings import ServerSettings
-
-__all__ = ["answer_of_forecast", "asked_forecast", "check_forecast", "shown_forecast"]
-
 
 #: How a question is accepted.
 ACCEPTED: dict[str, Any] = {
@@ -62,94 +55,61 @@ ACCEPTED: dict[str, Any] = {
 }
 
 
-def router() -> APIRouter:
-    """The part of the interface that answers other questions."""
-    api = APIRouter()
+api = APIRouter()
 
-    @api.post("/scenes/{scene}/fronts", **ACCEPTED)
-    async def front(scene: str, asked: models.QuestionRequest, request: Request) -> Response:
-        """Ask for the nearest context with one change, with at most two, and so on."""
-        return await _asked(request, scene, asked, "front")
 
-    @api.post("/scenes/{scene}/menus", **ACCEPTED)
-    async def menu(scene: str, asked: models.MenuRequest, request: Request) -> Response:
-        """Ask what else would do: the nearest context for every smallest set of features that suffices."""
-        return await _asked(request, scene, asked, "menu", {"up_to": asked.up_to, "apart": asked.apart})
+@api.post("/scenes/{scene}/fronts", **ACCEPTED)
+async def front(scene: str, asked: models.QuestionRequest, request: Request) -> Response:
+    """Ask for the nearest context with one change, with at most two, and so on."""
+    return await _asked(request, scene, asked, "front")
 
-    @api.post("/scenes/{scene}/reasons", **ACCEPTED)
-    async def reasons(scene: str, asked: models.QuestionRequest, request: Request) -> Response:
-        """Ask for a smallest set of facts under which the plan is never better, or never best."""
-        return await _asked(request, scene, asked, "reasons")
 
-    @api.post("/scenes/{scene}/prices", **ACCEPTED)
-    async def prices(scene: str, asked: models.PricesRequest, request: Request) -> Response:
-        """Ask at which prices, nearest to today's, the plan would be right in the context as it is."""
-        found, settings = find_scene(request, scene), request.app.state.settings
-        limit = time_limit_of(found, asked.time_limit, settings)
-        more = {"fixed": asked.fixed, "common": asked.common}
-        question = about(found, context=asked.context, plan=asked.plan, kind=asked.kind, time_limit=limit, more=more)
-        question = replace(question, question="prices")
-        remarks = await remarks_on(request, question)
-        return _accepted(request, await submitted(request, question, remarks))
+@api.post("/scenes/{scene}/menus", **ACCEPTED)
+async def menu(scene: str, asked: models.MenuRequest, request: Request) -> Response:
+    """Ask what else would do: the nearest context for every smallest set of features that suffices."""
+    return await _asked(request, scene, asked, "menu", {"up_to": asked.up_to, "apart": asked.apart})
 
-    @api.post("/scenes/{scene}/rules", **ACCEPTED)
-    async def rules(scene: str, asked: models.RulesRequest, request: Request) -> Response:
-        """Ask what the policy does in general: a few rules, what they cost more, and how far each can be off."""
-        found, settings = find_scene(request, scene), request.app.state.settings
-        limit = time_limit_of(found, asked.time_limit, settings)
-        question = about(found, time_limit=limit, question="rules", more={"up_to": asked.up_to})
-        return _accepted(request, await submitted(request, question, []))
 
-    @api.post("/scenes/{scene}/comparisons", **ACCEPTED)
-    async def compare(scene: str, asked: models.CompareRequest, request: Request) -> Response:
-        """Ask why it is another plan in one context than in another, in contributions that add up."""
-        found, settings = find_scene(request, scene), request.app.state.settings
-        limit = time_limit_of(found, asked.time_limit, settings)
-        more = {"before": asked.before}
-        question = about(found, context=asked.after, time_limit=limit, question="compare", more=more)
-        remarks = await remarks_on(request, question)
-        return _accepted(request, await submitted(request, question, remarks))
+@api.post("/scenes/{scene}/reasons", **ACCEPTED)
+async def reasons(scene: str, asked: models.QuestionRequest, request: Request) -> Response:
+    """Ask for a smallest set of facts under which the plan is never better, or never best."""
+    return await _asked(request, scene, asked, "reasons")
 
-    @api.post("/scenes/{scene}/forecasts", **ACCEPTED)
-    async def forecast(scene: str, asked: models.ForecastRequest, request: Request) -> Response:
-        """Ask for the nearest context in which what is forecast is at most, at least, or between such values."""
-        found = find_scene(request, scene)
-        question = asked_forecast(found, asked, request.app.state.settings)
-        remarks = await remarks_on(request, question)
-        return _accepted(request, await submitted(request, question, remarks))
 
-    @api.get("/answers/{job}", response_model=models.QuestionJob)
-    async def show(job: str, request: Request, wait: Wait = 0.0) -> Response:
-        """How far such a question has come, and its answer; whoever goes away while waiting gives it up."""
-        found = _find(request, job)
-        await news_of(request, found, wait)
-        return _shown(request, found)
+@api.post("/scenes/{scene}/prices", **ACCEPTED)
+async def prices(scene: str, asked: models.PricesRequest, request: Request) -> Response:
+    """Ask at which prices, nearest to today's, the plan would be right in the context as it is."""
+    more = {"fixed": asked.fixed, "common": asked.common}
+    given = {"context": asked.context, "plan": asked.plan, "kind": asked.kind, "more": more}
+    return await _put(request, scene, "prices", asked.time_limit, **given)
 
-    @api.delete("/answers/{job}", status_code=202, response_model=models.QuestionJob)
-    async def cancel(job: str, request: Request) -> Response:
-        """Stop searching; what was found so far stays."""
-        found = _find(request, job)
-        pool_of(request).cancel(found)
-        return _shown(request, found, 202)
 
-    @api.post("/answers/{job}/cancel", status_code=204, response_class=Response)
-    async def give_up(job: str, request: Request) -> Response:
-        """Stop searching, said in passing: what a page can still send while it is closed (`navigator.sendBeacon`)."""
-        pool_of(request).cancel(_find(request, job))
-        return Response(status_code=204)
+@api.post("/scenes/{scene}/rules", **ACCEPTED)
+async def rules(scene: str, asked: models.RulesRequest, request: Request) -> Response:
+    """Ask what the policy does in general: a few rules, what they cost more, and how far each can be off."""
+    return await _put(request, scene, "rules", asked.time_limit, more={"up_to": asked.up_to})
 
-    @api.get("/answers/{job}/report.html", response_class=Response, responses={200: {"content": {"text/html": {}}}})
-    async def report(job: str, request: Request) -> Response:
-        """The answer as a page that needs nothing else."""
-        return await report_of(request, _find(request, job))
 
-    @api.get("/answers/{job}/answer.json", response_model=None)
-    async def data(job: str, request: Request) -> Response:
-        """The whole answer as data."""
-        found = _find(request, job)
-        return taken_away(found, data_of(found), "json")
+@api.post("/scenes/{scene}/comparisons", **ACCEPTED)
+async def compare(scene: str, asked: models.CompareRequest, request: Request) -> Response:
+    """Ask why it is another plan in one context than in another, in contributions that add up."""
+    more = {"before": asked.before}
+    return await _put(request, scene, "compare", asked.time_limit, context=asked.after, more=more)
 
-    return api
+
+@api.post("/scenes/{scene}/forecasts", **ACCEPTED)
+async def forecast(scene: str, asked: models.ForecastRequest, request: Request) -> Response:
+    """Ask for the nearest context in which what is forecast is at most, at least, or between such values."""
+    question = asked_forecast(find_scene(request, scene), asked, settings_of(request))
+    return _accepted(request, await submitted(request, question))
+
+
+@api.get("/answers/{job}", response_model=models.QuestionJob)
+async def show(job: str, request: Request, wait: Wait = 0.0) -> Response:
+    """How far such a question has come, and its answer; whoever goes away while waiting gives it up."""
+    found = _find(request, job)
+    await news_of(request, found, wait)
+    return _shown(request, found)
 
 
 async def _asked(
@@ -157,11 +117,18 @@ async def _asked(
 ) -> Response:
     """Put a question about a plan, or a set of plans, into the queue."""
     found = find_scene(request, scene)
-    settings: ServerSettings = request.app.state.settings
     conditions = found.conditions(OF_SEVERAL, **asked.conditions())
-    question = replace(asked_of(found, asked, settings), question=name, conditions=conditions, more=more or {})
-    remarks = await remarks_on(request, question)
-    return _accepted(request, await submitted(request, question, remarks))
+    question = replace(
+        asked_of(found, asked, settings_of(request)), question=name, conditions=conditions, more=more or {}
+    )
+    return _accepted(request, await submitted(request, question))
+
+
+async def _put(request: Request, scene: str, name: str, time_limit: float | None, **given: Any) -> Response:
+    """Put a question about something else into the queue."""
+    found = find_scene(request, scene)
+    limit = time_limit_of(found, time_limit, settings_of(request))
+    return _accepted(request, await submitted(request, Asked(found.id, question=name, time_limit=limit, **given)))
 
 
 def written_series(scene: Scene, asked: Asked) -> bytes:
@@ -243,7 +210,7 @@ def put(ask: Callable[..., Any], scene: Scene, asked: Asked, **more: Any) -> Any
         known=None if asked.known is None else scene.row_of(asked.known),
         fixed=asked.fixed,
         bounds=scene.bounds_of(asked.bounds),
-        engine=scene.engine,
+        engine=scene.defaults["engine"],
         time_limit=asked.time_limit,
         memory_limit=MEMORY,
         threads=asked.threads,
@@ -295,15 +262,12 @@ def asked_forecast(scene: Scene, asked: models.ForecastRequest, settings: Server
     """The question as it is put into the queue; what it does not say itself, the scene says."""
     conditions = scene.conditions(**asked.conditions())
     return Asked(
-        number=0,
-        scene=scene.id,
+        scene.id,
         context=asked.context,
-        plan=None,
-        kind="relative",
-        fixed=[*scene.fixed, *asked.fixed],
+        fixed=[*scene.defaults["fixed"], *asked.fixed],
         bounds=asked.bounds,
         time_limit=time_limit_of(scene, asked.time_limit, settings),
-        threads=scene.threads or settings.threads,
+        threads=scene.defaults["threads"] or settings.threads,
         conditions={name: conditions[name] for name in ("plausible", "max_changes")},
         question="forecast",
         more={"outcome": asked.outcome, **{name: getattr(asked, name) for name in LIMITS}},
@@ -350,3 +314,6 @@ def _ensemble(scene: Scene, asked: Asked) -> Ensemble:
     if not policy.weights_.capabilities.forecasts:
         raise InputError("This scene has no forecast to ask about: its decisions are made from past observations.")
     return Ensemble.of(policy, asked.more["outcome"])
+
+
+add_common(api, "answer", models.QuestionJob, _find, _shown)

@@ -19,6 +19,7 @@ from pathlib import Path
 from whence.errors import InputError, WhenceError
 from whence.project import Project
 from whence.web.scenes import Scene, project_scene
+from whence.web.worker_process import own_process
 
 log = logging.getLogger("whence.web")
 
@@ -115,9 +116,7 @@ def read_project(path: Path, id: str) -> tuple[Scene, tuple[Path, ...]]:
 
 async def _read_apart(path: Path, id: str) -> tuple[Scene, tuple[Path, ...]]:
     """Read a project in a process of its own; an InputError says why it cannot be used."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    command = (sys.executable, "-P", "-m", "whence.web.served_projects", str(path), id)
-    process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE, env=environment)
+    process = await own_process("whence.web.served_projects", str(path), id)
     try:
         told, _ = await asyncio.wait_for(process.communicate(), PATIENCE)
         read = await asyncio.to_thread(pickle.loads, told)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ipaddress
-import math
 import os
 import re
 import secrets
@@ -16,7 +15,9 @@ from urllib.parse import SplitResult, urlsplit
 
 from starlette.datastructures import Headers
 
+from whence.checks import one_of, whole
 from whence.errors import InputError
+from whence.explain.ask import FINITE
 from whence.web.clients import Client
 from whence.web.tokens import Tokens, check_token, read_tokens
 
@@ -133,16 +134,12 @@ def settings_for(
         check_token(token)
     if given.tokens is not None:
         read_tokens(Path(given.tokens))
-    if not 0 <= port <= 65535:
-        raise InputError(f"'port' must be an int in [0, 65535]. Got {port!r} instead.")
+    whole(0, 65535, "an int in [0, 65535]").check("port", port)
     for name in ("workers", "deciders", "running", "queue", "connections"):
-        if getattr(given, name) < 1:
-            raise InputError(f"{name!r} must be an int of at least 1. Got {getattr(given, name)!r} instead.")
+        whole(1, wanted="an int of at least 1").check(name, getattr(given, name))
     for name in ("time_limit", "decision_limit", "store_days"):
-        if not 0 < getattr(given, name) < math.inf:
-            raise InputError(f"{name!r} must be a positive number. Got {getattr(given, name)!r} instead.")
-    if given.log_format not in ("text", "json"):
-        raise InputError(f"'log_format' must be 'text' or 'json'. Got {given.log_format!r} instead.")
+        FINITE.check(name, getattr(given, name))
+    one_of("text", "json").check("log_format", given.log_format)
     networks = tuple(_network(address) for address in given.trusted_proxies)
     root_path = _sub_path(given.root_path)
     if given.user_header is not None and not networks:

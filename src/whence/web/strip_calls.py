@@ -1,32 +1,15 @@
-"""Verdict strips over HTTP: along every control, which plan is best."""
+"""Verdict strips for the page: along every control, which plan is best."""
 
 from __future__ import annotations
-
-from fastapi import APIRouter, Request, Response
 
 from whence.errors import InputError
 from whence.search.verdict_strips import NEAR, strips
 from whence.util.json import to_plain
 from whence.web import wire as models
-from whence.web.jobs import BUSY, IsJson, quick_response
 from whence.web.scenes import Scene
-
-__all__ = ["router"]
 
 #: Processor seconds after which no more problems are solved: while a control is moved, and once it rests.
 SECONDS, PATIENT = 0.1, 2.0
-
-
-def router() -> APIRouter:
-    """Return the part of the interface that draws strips."""
-    api = APIRouter()
-
-    @api.post("/scenes/{scene}/strips", dependencies=[IsJson], response_model=models.Strips, responses=BUSY)
-    async def show_strips(scene: str, asked: models.StripsRequest, request: Request) -> Response:
-        """Which plan is best along every feature, the others as they are."""
-        return await quick_response(request, scene, "strips", more={"asked": asked})
-
-    return api
 
 
 def strips_of(scene: Scene, asked: models.StripsRequest) -> models.Strips:

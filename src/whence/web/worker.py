@@ -41,7 +41,7 @@ from whence.web.messages import (
     packed,
     receive,
 )
-from whence.web.quick import QUICK
+from whence.web.quick import soon_told
 from whence.web.scenes import Scene
 from whence.web.series_jobs import answer_of, answered, put
 
@@ -147,7 +147,7 @@ class Worker:
         try:
             scene = self._scenes[asked.scene]
             if asked.quick:
-                return Answered(stopped=False, result=QUICK[asked.quick](scene, asked), data=b"")
+                return Answered(stopped=False, result=soon_told(scene, asked), data=b"")
             if asked.question != "explain":
                 found = answer_of(scene, asked, on_progress)
                 return answered(scene, found, asked.number in self._cancelled)

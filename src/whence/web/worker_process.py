@@ -7,7 +7,9 @@ import contextlib
 import os
 import pickle
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from whence.web.messages import Learnt, Ping, Pong, Ready, header_size, length, packed
@@ -15,6 +17,18 @@ from whence.web.messages import Learnt, Ping, Pong, Ready, header_size, length, 
 #: Seconds between two probes, probes without any sign of life after which a worker counts as silent, and after which
 #: it is replaced.
 PROBE, SILENT_AFTER, STUCK_AFTER = 1.0, 2, 5
+
+
+async def own_process(
+    module: str, *arguments: str, variables: Mapping[str, str] = MappingProxyType({}), **options: Any
+) -> asyncio.subprocess.Process:
+    """A module of ours run in a process of its own, whose output comes here.
+
+    It finds the modules that the server finds, and none that only happens to lie in the folder it is started in.
+    """
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **variables}
+    command = (sys.executable, "-P", "-m", module, *arguments)
+    return await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE, env=environment, **options)
 
 
 class WorkerProcess:
@@ -39,14 +53,13 @@ class WorkerProcess:
     @classmethod
     async def start(cls, scenes: bytes, version: int = 0, gently: bool = False) -> WorkerProcess:
         """A process that has loaded the scenes; an EOFError or OSError if it could not."""
-        # It finds the modules that the server finds, and none that only happens to lie in the folder it is started in.
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        environment |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-        pipe = asyncio.subprocess.PIPE
-        command = (sys.executable, "-P", "-m", "whence.web.worker", *(["--gently"] if gently else []))
-        # In a session of its own: Ctrl-C in the server's terminal is the server's business.
-        process = await asyncio.create_subprocess_exec(
-            *command, stdin=pipe, stdout=pipe, start_new_session=True, env=environment
+        process = await own_process(
+            "whence.web.worker",
+            *(["--gently"] if gently else []),
+            variables={"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+            stdin=asyncio.subprocess.PIPE,
+            # In a session of its own: Ctrl-C in the server's terminal is the server's business.
+            start_new_session=True,
         )
         worker = cls(process)
         worker.version = version
