@@ -462,6 +462,7 @@ class QuestionJob(_Job):
     question: Literal["front", "menu", "reasons", "compare", "forecast", "prices", "rules"]
     kind: Literal["relative", "absolute"] | None = told("Null for a comparison, a forecast, and rules.")
     result: Found | None = None
+    remarks: list[str] = told("What to know about the contexts asked about.", [])
 
 
 class StoredQuestion(_Answer):
