@@ -1098,7 +1098,8 @@ private:
         open.reach.list(open.trees, listed);
         // A large box is hardly ever ruled out, and it takes long to find out up to where exchanges pay.
         const auto numbers = static_cast<std::int64_t>(listed.leaves.size()) * table_->products();
-        if (exchange_->spreads() && numbers <= kSettings.plans.few_numbers) {
+        const bool few = 2.0 * all_->held() <= static_cast<double>(kSettings.plans.parts);
+        if (exchange_->spreads() && few && numbers <= kSettings.plans.few_numbers) {
             auto spread = exchange_->spread(listed, open.counted(), offers, tau);
             if (!spread) return false;
             offers = std::move(*spread);
