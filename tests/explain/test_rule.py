@@ -298,7 +298,7 @@ def test_what_no_context_means() -> None:
     region, held = why.region(), why.held()
     assert (str(region), region.conditions, region.share, region.short) == (
         "No rule: there is no such context.",
-        (),
+        [],
         0.0,
         False,
     )

@@ -52,7 +52,7 @@ def region_of(explanation: Explanation, time_limit: float | None) -> RegionEntry
     inside = float(_inside(explanation, box).mean())
     return RegionEntry(
         sentence=_sentence(explanation, conditions, inside, box),
-        conditions=tuple(conditions),
+        conditions=conditions,
         share=inside,
         maximal=box.maximal,
         proved=box.proved,

@@ -327,7 +327,7 @@ class RegionEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The largest box of contexts around the one found in which the explanation stays true."""
 
     sentence: Annotated[str, about("The rule, or why there is none worth telling.")]
-    conditions: Annotated[tuple[RegionCondition, ...], about("Of the features that it does not leave free.")]
+    conditions: Annotated[list[RegionCondition], about("Of the features that it does not leave free.")]
     share: Annotated[Amount, about("The share of the past contexts inside.")]
     maximal: Annotated[bool, about("Whether it cannot be larger; otherwise the time was up.")]
     proved: Annotated[bool, about("Whether the explanation is known to stay true in all of it.")]
@@ -337,7 +337,7 @@ class RegionEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     def none(cls, why: str, maximal: bool = False) -> RegionEntry:
         """Return that there is no rule, and why."""
         said = f"No rule: {why}."
-        return cls(sentence=said, conditions=(), share=0.0, maximal=maximal, proved=False, short=False)
+        return cls(sentence=said, conditions=[], share=0.0, maximal=maximal, proved=False, short=False)
 
     def __str__(self) -> str:
         return self.sentence
