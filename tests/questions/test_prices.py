@@ -216,6 +216,20 @@ def test_a_budget_is_moved_where_that_is_nearer(risk: Risk) -> None:
     assert less.distance == pytest.approx(0.1)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_a_budget_that_need_not_be_moved_is_not_in_the_bound(seed: int) -> None:
+    """Where the time is up at once nothing is proved: the bound once held what moving the budget counts."""
+    rng = np.random.default_rng(seed)
+    X, Y = rng.random((30, 2)), rng.integers(0, 20, (30, 3)).astype(float)
+    problem = wh.Newsvendor([1, 2, 1], [4, 5, 6], budget=1000.0)
+    policy = wh.Policy(problem, wh.KNNWeights(k=12), wh.CVaR(0.5)).fit(X, Y)
+    plan = wh.Newsvendor([1, 2, 1], [5, 6.25, 7.5]).solve(policy.Y_, policy.weights_at(X[0]), policy.risk_)
+    assert plan.sum() < 100.0
+    ended = policy.prices(X[0], plan, common=False, time_limit=1e-6)
+    assert ended.status == "time_limit"
+    assert ended.bound <= 0.75
+
+
 # ---- shipment ----------------------------------------------------------------------------------------------------
 
 

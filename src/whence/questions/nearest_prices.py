@@ -150,7 +150,8 @@ def nearest_prices(question: PricesQuestion) -> FoundPrices:
     # Limits that are moved can only help: with all of them moved, prices need not change more than with fewer.
     most = _Search(question, every, math.inf).run()
     if most.x is None:
-        return most.with_limits()
+        # With fewer limits moved it is no nearer than that, but what moving the others counts is saved.
+        return replace(most.with_limits(), bound=most.bound + needed.distance)
     best, rivals, solves, boxes = most.with_limits(), list(most.rivals), most.solves, most.boxes
     proved = most.status == "optimal"
     bound = most.bound + needed.distance

@@ -115,10 +115,12 @@ def worst_case(
             near = not near
             if shown > at_least and holds_in(conditions, context):
                 at_least, witness = shown, context
-            elif shown <= level:
-                # Within rounding of the level: nothing further is to be learnt there.
-                at_most = min(at_most, level * (1.0 + CLOSE_SHARE) + CLOSE)
-                break
+            else:
+                # Within rounding of the level, or of a condition: nothing is proved, and more is to be asked for.
+                level = max(1.5 * level, level + CLOSE)
+                if level >= min(at_most, FAR):
+                    break
+                continue
         elif status == "none":
             at_most, near = min(at_most, level), True
         elif math.isinf(at_most) and level < FAR:
