@@ -15,7 +15,7 @@ from tests.soaking import forest_case, neighbour_case
 import whence as wh
 from whence.errors import InputError, InternalError
 from whence.explain import pipeline as conductor
-from whence.features.space import Few
+from whence.features.space import ChangeLimit
 from whence.question import Question
 from whence.search.search_engine import Search
 
@@ -135,7 +135,7 @@ def test_the_re_check_counts_changes(bakery: wh.Policy, day: object, monkeypatch
     instead = warm_saturday(bakery)
     plain = bakery.explain(day, instead, kind="absolute")
     assert len(plain.changes) > 1
-    monkeypatch.setattr(conductor, "few_of", lambda *_: Few(1))
+    monkeypatch.setattr(conductor, "change_limit", lambda *_: ChangeLimit(1))
     answer = Search().answer
     monkeypatch.setattr(Search, "answer", lambda self, question: answer(varied(question, few=None)))
     with pytest.raises(InternalError, match="More features change"):
