@@ -28,7 +28,7 @@ from sklearn.base import clone
 
 import whence as wh
 from _common import Report, Settings, main, shown
-from whence.batch.many import ROWS_PER_BATCH, Explanations
+from whence.batch import ROWS_PER_BATCH, Explanations
 from whence.examples import Example, bakery, city
 
 REPEATS = 3

@@ -37,7 +37,7 @@ PLACES: dict[str, tuple[int, tuple[str, ...]]] = {
     "core": (14, ("tests/core", "tests/search", "tests/weights", "tests/agreement", "tests/problems")),
     "src/whence/search": (9, ("tests/search", "tests/agreement", "tests/explain", "tests/questions")),
     "src/whence/claims": (5, ("tests/agreement", "tests/test_forecast_policy.py", "tests/search", "tests/explain")),
-    "src/whence/explain/recheck.py": (4, ("tests/explain", "tests/agreement", "tests/certificate")),
+    "src/whence/explain/recheck.py": (4, ("tests/explain", "tests/agreement", "tests/test_certificate.py")),
     "src/whence/features": (8, ("tests/features", "tests/agreement", "tests/search", "tests/project")),
 }
 #: What is written for what; of several that a line holds, one is drawn.

@@ -27,7 +27,7 @@ SHARED = {"tests/web/test_page": "the page", "tests/web/": "the server"}
 WAITING = (
     *SHARED,
     "tests/cli/",
-    "tests/batch/",
+    "tests/test_batch",
     "tests/test_examples.py",
     "tests/test_notebooks.py",
     "tests/test_wheel.py",

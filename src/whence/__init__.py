@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from whence import plot
-    from whence.batch.many import Explanations
+    from whence.batch import Explanations
     from whence.errors import WhenceError
     from whence.evaluation import Evaluation, Tuning, evaluate, tune
     from whence.explain.explanation import Explanation

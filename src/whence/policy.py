@@ -23,7 +23,7 @@ from whence.util.aliases import Kind
 from whence.util.files import complete, read_file
 
 if TYPE_CHECKING:
-    from whence.batch.many import Explanations
+    from whence.batch import Explanations
     from whence.questions.comparison import Comparison
     from whence.questions.implied import Implied
     from whence.questions.menu import Front, Menu
@@ -270,7 +270,7 @@ class Policy(Decider):
         >>> whys.frame["status"].tolist()
         ['optimal', 'optimal', 'optimal']
         """
-        from whence.batch.many import Batch, explain_many
+        from whence.batch import Batch, explain_many
 
         self._history()
         return explain_many(

@@ -183,7 +183,7 @@ def test_one_batch_at_a_time_writes_an_output(
     assert not lock.exists()
 
 
-# tests/batch/test_many.py loses a scheduler in every run.
+# tests/test_batch.py loses a scheduler in every run.
 @pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="a scheduler is killed by a signal")
 def test_batch_goes_on_after_a_lost_cluster(small: Path, tmp_path: Path) -> None:

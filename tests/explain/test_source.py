@@ -12,7 +12,7 @@ from sklearn.base import clone
 from tests.forests import paper_forest
 
 import whence as wh
-from whence.batch.many import _with_source
+from whence.batch import _with_source
 from whence.examples import bakery
 from whence.explain.recheck import Source
 

@@ -18,7 +18,7 @@ import pandas as pd
 from pydantic import Field
 
 from whence.assistants import short_answers as short
-from whence.certificate.verify import verify
+from whence.certificate import verify
 from whence.errors import InfeasiblePlanError, InputError
 from whence.evaluation.evaluating import evaluate, judged
 from whence.explain.explanation import Explanation

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from whence.certificate.verify import ENDED
+from whence.certificate import ENDED
 from whence.explain.explanation import Explanation
 from whence.report.words import changes_in_words
 from whence.util.json import finite, to_plain

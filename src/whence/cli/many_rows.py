@@ -16,7 +16,7 @@ import pandas as pd
 import typer
 from joblib import effective_n_jobs
 
-from whence.batch.many import JUDGED, Entry, Explanations
+from whence.batch import JUDGED, Entry, Explanations
 from whence.cli import STOPPED
 from whence.cli.options import (
     JobsOption,

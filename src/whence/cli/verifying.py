@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from whence.certificate.verify import Verification
-from whence.certificate.verify import verify as verified
+from whence.certificate import Verification
+from whence.certificate import verify as verified
 from whence.cli.options import SECONDS, JsonOption, PolicyOption, ProjectArgument, open_project, read_limit
 from whence.cli.screen import DIFFERS, FOUND, TIME_LIMIT, note, print_json, print_text, searching
 from whence.errors import InputError

@@ -34,7 +34,7 @@ from whence.weights.refits import RefitKind
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from whence.certificate.verify import Verification
+    from whence.certificate import Verification
     from whence.policy import Policy
 
 #: A feature that changes: its name, its values in both contexts, and its distance.
@@ -477,7 +477,7 @@ class Explanation(Finding, frozen=True, kw_only=True, eq=False, dict=True, weakr
         >>> print(why.verify(policy.fit([[0.0], [2.0]], [[10.0], [20.0]])).differences[0])
         The history is not the one behind the explanation.
         """
-        from whence.certificate.verify import verify
+        from whence.certificate import verify
 
         return verify(self, policy, prove=prove, time_limit=time_limit)
 

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from msgspec import field, structs, to_builtins
 
-from whence.certificate.verify import Verification
+from whence.certificate import Verification
 from whence.claims.forecast_costs import ForecastBetween
 from whence.errors import InputError, InternalError
 from whence.explain.ask import SearchRequest

@@ -17,7 +17,7 @@ from typing import Any
 import pandas as pd
 from joblib import effective_n_jobs
 
-from whence.batch.many import COLUMNS
+from whence.batch import COLUMNS
 from whence.errors import InputError, UnansweredError, WhenceError
 from whence.explain.explanation import Explanation
 from whence.features.dates import as_day

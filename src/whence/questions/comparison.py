@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from whence.certificate.verify import Verification
+from whence.certificate import Verification
 from whence.checks import FUNCTION, POSITIVE, at_least
 from whence.claims.plans import PlanBeats
 from whence.engines import AUTO, engine_named

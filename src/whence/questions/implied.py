@@ -15,7 +15,7 @@ from msgspec import Struct
 from scipy import sparse
 
 from whence import checks
-from whence.certificate.verify import Verification
+from whence.certificate import Verification
 from whence.checks import FLAG, POSITIVE, refused
 from whence.errors import InputError, SolverError, WhenceError
 from whence.explain.build_question import in_order

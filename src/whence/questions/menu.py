@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from msgspec import structs
 
-from whence.certificate.verify import NEAR, Verification
+from whence.certificate import NEAR, Verification
 from whence.checks import at_least, whole
 from whence.errors import InputError
 from whence.explain.explanation import Explanation

@@ -14,7 +14,7 @@ import pandas as pd
 from msgspec import Struct
 from msgspec import field as entry
 
-from whence.certificate.verify import Verification
+from whence.certificate import Verification
 from whence.checks import FLAG, POSITIVE, at_least, one_of
 from whence.errors import InputError, InputTypeError, WhenceError
 from whence.explain.build_question import in_order

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 
-from whence.certificate.verify import Verification, request_of
+from whence.certificate import Verification, request_of
 from whence.errors import InputError, WhenceError
 from whence.explain.ask import Request
 from whence.explain.build_question import asked_set, with_margin

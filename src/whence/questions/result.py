@@ -10,7 +10,7 @@ from dataclasses import replace
 from json import dumps
 from typing import TYPE_CHECKING, Any, Self, overload
 
-from whence.certificate.verify import Verification, verify
+from whence.certificate import Verification, verify
 from whence.errors import InputError
 from whence.explain.ask import Request
 from whence.explain.explanation import Explanation

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from msgspec import Struct
 
-from whence.certificate.verify import Verification
+from whence.certificate import Verification
 from whence.checks import FUNCTION, POSITIVE, whole
 from whence.checks import share as share_rule
 from whence.errors import InputError, WhenceError

@@ -30,8 +30,6 @@ from whence.util.json import number_from_plain, quoted, to_plain
 if TYPE_CHECKING:
     from whence.policy import Policy
 
-__all__ = ["Verification", "differing", "recomputed", "request_of", "verify"]
-
 #: What documents of this schema did not hold at first.
 ADDED = ("risk_words", "spread", "shown", "usual", "best", "after", "after_text")
 #: Entries of one part of a document that are listed before the rest is only counted.

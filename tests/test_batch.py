@@ -19,7 +19,7 @@ from tests.forests import paper_forest
 from tests.processes import dask_cluster, usual_signals
 
 import whence as wh
-from whence.batch.many import Explanations
+from whence.batch import Explanations
 from whence.errors import InputError, InputTypeError, NotFittedError, RowError, UnansweredError, WhenceError
 from whence.explain.explanation import Explanation
 

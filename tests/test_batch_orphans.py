@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from whence.batch.many import end_with
+from whence.batch import end_with
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="an orphan's parent is a matter of POSIX")
 
 CHILD = """
 import sys, time
-from whence.batch.many import end_with
+from whence.batch import end_with
 end_with(int(sys.argv[1]))
 print("ready", flush=True)
 time.sleep(60)

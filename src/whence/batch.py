@@ -37,8 +37,6 @@ from whence.util.frames import TableKind, as_pandas, as_table, in_kind, kind_of
 if TYPE_CHECKING:
     from whence.policy import Policy
 
-__all__ = ["Answered", "Batch", "Entry", "Explanations", "Parcel", "Shipped", "end_with", "explain_many"]
-
 Entry = Explanation | WhenceError
 
 

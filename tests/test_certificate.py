@@ -18,7 +18,7 @@ from tests.forests import paper_forest
 from tests.soaking import forest_case
 
 import whence as wh
-from whence.certificate.verify import Verification, verify
+from whence.certificate import Verification, verify
 from whence.errors import InputError, NotFittedError
 from whence.examples import bakery, city
 from whence.report.build import document_digest, question_digest

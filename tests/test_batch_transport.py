@@ -6,7 +6,7 @@ import cloudpickle
 from tests.forests import paper_forest
 
 import whence as wh
-from whence.batch.many import Answered, Parcel, Shipped, _with_source
+from whence.batch import Answered, Parcel, Shipped, _with_source
 from whence.examples import bakery
 
 EXAMPLE = bakery.load()
