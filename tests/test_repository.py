@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+import whence
+
 ROOT = Path(__file__).resolve().parents[1]
 GENERATED = {".git", ".venv", "_build", "build", "dist", "__pycache__"}
 
@@ -150,3 +152,8 @@ def test_no_file_name_occurs_twice() -> None:
         path.name for path in (ROOT / "src" / "whence").rglob("*.py") if path.name not in ("__init__.py", "base.py")
     ]
     assert sorted({name for name in names if names.count(name) > 1}) == []
+
+
+def test_every_public_name_is_there() -> None:
+    """What the package says it holds can be taken from it: names are only looked up when they are first used."""
+    assert [name for name in whence.__all__ if not hasattr(whence, name)] == []

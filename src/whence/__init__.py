@@ -98,7 +98,7 @@ _HOMES = {
     "questions.comparison": ("Comparison",),
     "forecasts.crossing": ("Crossing",),
     "explain.explanation": ("Explanation",),
-    "batch.explanations": ("Explanations",),
+    "batch": ("Explanations",),
     "questions.implied": ("Implied",),
     "questions.menu": ("Front", "Menu"),
     "questions.prices": ("Prices",),
