@@ -13,8 +13,6 @@ from numpy.typing import ArrayLike
 from whence.errors import InputError, InputTypeError, argument_error
 from whence.util.aliases import Floats
 
-__all__ = ["CVaR", "Expectation", "Risk", "known_tail", "tail_flow"]
-
 #: Shares of the weight that differ by less are the same number, computed in two ways.
 SAME_SHARE = 1e-12
 

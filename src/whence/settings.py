@@ -10,8 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["SearchSettings"]
-
 
 @dataclass(frozen=True)
 class SearchSettings:

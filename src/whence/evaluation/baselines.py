@@ -23,12 +23,6 @@ from whence.problems.base import DecisionProblem, tail_begins
 from whence.risk import Risk
 from whence.util.aliases import Floats
 
-__all__ = [
-    "AVERAGE", "BASELINES", "FORECAST", "FORESIGHT", "PER_CATEGORY", "Fold", "Paid", "Trial", "Work", "category_costs",
-    "fixed_costs", "folds_of", "grouped_by", "held_out", "is_baseline", "thinned",
-]  # fmt: skip
-
-
 #: Fewest rows to learn from.
 LEAST_TRAIN = 2
 WANTED = "be an int >= 2, a splitter of scikit-learn, or an iterable of (train, test) row numbers"

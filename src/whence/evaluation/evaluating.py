@@ -36,8 +36,6 @@ from whence.util.aliases import Floats
 from whence.util.frames import as_outcomes, as_pandas, as_table, check_order
 from whence.weights.base import as_mass
 
-__all__ = ["evaluate", "is_frozen", "judged", "offered"]
-
 
 def evaluate(
     policies: Policy | Mapping[str, Policy],

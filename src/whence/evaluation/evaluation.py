@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from whence.evaluation.offers import Offer
 
-__all__ = ["Evaluation", "Verdict"]
-
 Verdict = Literal["better", "unclear", "worse"]
 
 #: A difference counts where it is larger than this many of its standard errors over the held-out rows.

@@ -17,8 +17,6 @@ from whence.util.aliases import Floats
 from whence.weights.forecast_weights import ForecastWeights
 from whence.worlds.world_model import CLEARLY, FOLDS, candidates, crossed, explained_share
 
-__all__ = ["Offer", "better_forecast"]
-
 #: Predictors of worlds that `ForecastWeights` knows by name.
 OFFERED = {"ridge": "linear", "forest": "forest", "boosting": "boosted"}
 #: Rows by which predictions are compared, at most, and at least.

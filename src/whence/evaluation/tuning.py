@@ -23,8 +23,6 @@ from whence.report.numbers import plain, share, with_unit
 from whence.util.frames import as_outcomes, as_pandas, as_table
 from whence.weights import ForestWeights, KNNWeights, Weights
 
-__all__ = ["AS_IT_IS", "Tuning", "candidates", "tune"]
-
 #: What is tried for forests, and for neighbours.
 DEPTHS: tuple[int | None, ...] = (2, 4, 6, 10, None)
 LEAVES = (1, 5, 20)

@@ -12,8 +12,6 @@ from whence.policy import Policy
 from whence.problems.newsvendor import Newsvendor
 from whence.weights import ForestWeights
 
-__all__ = ["load"]
-
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 PRODUCTS = ("rolls", "rye bread", "croissants", "fruit cake")
 

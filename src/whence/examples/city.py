@@ -15,8 +15,6 @@ from whence.problems.shortest_path import ShortestPath
 from whence.risk import CVaR
 from whence.weights import ForestWeights
 
-__all__ = ["load", "streets"]
-
 PERIODS = ("night", "morning peak", "midday", "evening peak")
 DAYS = ("working day", "Saturday", "Sunday")
 

@@ -10,8 +10,6 @@ import pandas as pd
 from whence.policy import Policy
 from whence.problems.base import DecisionProblem
 
-__all__ = ["Example"]
-
 
 @dataclass(frozen=True, eq=False)
 class Example:

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
     from whence.explain.explanation import Explanation
 
-__all__ = ["changes", "costs", "outcomes", "plans", "routes", "weights"]
-
 #: Width of the map in its own units, those of the report's maps.
 WIDTH = 400.0
 STREET = "#b9c2ca"

@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from whence.policy import Policy
     from whence.report.document import RegionCondition
 
-__all__ = ["draw_rule", "plane"]
-
-
 #: Contexts whose weights are held at one time.
 AT_ONCE = 512
 #: The decision is cheaper; the alternative is cheaper; no plan at all is better than the alternative.

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
     from whence.explain.explanation import Explanation
 
-__all__ = ["contributions", "evaluation", "front", "menu", "overview", "rules"]
-
 
 def rules(found: Any, *, ax: Axes | None = None) -> Axes:
     """Extra cost over the policy on rows not seen against the number of rules, next to one plan for all.

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from whence.policy import Policy
 
-__all__ = ["strips"]
-
 #: How the stretches look; without colour, height and hatching tell them apart.
 LOOKS: dict[str, dict[str, Any]] = {
     "decision": {"facecolor": DECISION, "label": "the decision is best"},

@@ -11,11 +11,6 @@ from whence.features.dates import as_day
 from whence.util.frames import SIGN, WEEKDAY, WRITTEN_NUMBER
 from whence.util.text import number
 
-__all__ = [
-    "are_grouped", "days_of", "decimal_sign", "measure_of", "one_day", "read_number", "shows_point", "unit_of",
-    "without_measure",
-]  # fmt: skip
-
 _DIGITS = re.compile(r"(?:\d[\d.,'’_ \u00a0\u202f]*|[.,]\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _APART = re.compile(r"['’_ \u00a0\u202f]")
 _UNIT, _WEEKDAY = re.compile(SIGN), re.compile(f"^{WEEKDAY}")

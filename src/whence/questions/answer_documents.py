@@ -13,8 +13,6 @@ from whence.questions.reasons import Reasons
 from whence.questions.result import Result
 from whence.questions.rules import Rules
 
-__all__ = ["answer_from"]
-
 #: Answers to other questions, by the schema of their documents.
 ANSWERS: dict[Any, type[Result]] = {
     "whence/front/1": Front,

@@ -39,11 +39,6 @@ if TYPE_CHECKING:
     from whence.deciding import Decision
     from whence.policy import Policy
 
-__all__ = [
-    "MOST", "Comparison", "coalitions", "compare", "either_or", "shapley_of_table", "shapley_of_trees",
-    "smallest_turning",
-]  # fmt: skip
-
 #: What a document holds as it is.
 SAME = ("same", "turn", "proved", "note", "risk", "cost_unit", "seconds", "form")
 

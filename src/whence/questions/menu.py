@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     from whence.policy import Policy
 
-__all__ = ["Front", "Menu", "features_of", "front", "menu", "with_others_fixed"]
-
 #: How a menu ends: everything is listed, the criterion holds as it is, or a limit was reached.
 MenuStatus = Literal["complete", "already", "time_limit", "interrupted"]
 #: What is said of a menu that does not carry its proof.

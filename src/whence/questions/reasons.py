@@ -35,9 +35,6 @@ from whence.util.text import listed
 if TYPE_CHECKING:
     from whence.policy import Policy
 
-__all__ = ["Reasons", "reasons", "smallest_hitting_set"]
-
-
 #: How a search for reasons ends: a set is proved to settle it, none is needed, none settles it, or a limit was reached.
 ReasonsStatus = Literal["proved", "none", "already", "time_limit", "interrupted"]
 #: Tries of smallest sets before reasons are looked for that are smallest by inclusion only.

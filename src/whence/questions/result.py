@@ -25,8 +25,6 @@ from whence.util.files import write_text
 if TYPE_CHECKING:
     from whence.policy import Policy
 
-__all__ = ["ENDED", "Answers", "Asker", "Result", "intact_of", "read_explanation"]
-
 #: What a document that was changed is said to be.
 CHANGED = "The document was changed after it was written: its fingerprint does not fit its content."
 

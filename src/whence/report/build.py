@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from whence.explain.explanation import Costs, Explanation
     from whence.explain.recheck import Source
 
-__all__ = ["changes_of", "document_digest", "document_of", "question_digest", "report_of"]
-
 #: What the source of an explanation tells, or the report that was made of it.
 SAME = ("risk", "risk_words", "kinds", "units", "cost_unit", "outcomes")
 #: The parts of a question that say how hard to try, not what is asked.

@@ -19,14 +19,6 @@ from whence.util.aliases import Kind, Status
 from whence.util.files import write_text
 from whence.util.json import to_plain
 
-__all__ = [
-    "SCHEMA", "Change", "CostPair", "CurveStep", "Finding", "Fingerprints", "LadderRung", "Map", "Observation",
-    "Observations", "Panel", "Plans", "QualityEntry", "RegionCondition", "RegionEntry", "RelianceEntry", "Report",
-    "Searched", "Shown", "ShownChange", "ShownHeld", "SimpleRule", "Spread", "WorldsEntry", "main", "scalar", "schema",
-    "tupled",
-]  # fmt: skip
-
-
 #: Name and version of the schema; a change that a reader of this version would get wrong gets a new number.
 SCHEMA = "whence/explanation/1"
 #: Numbers of a larger size are refused: their squares and sums would overflow.

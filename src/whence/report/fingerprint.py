@@ -25,9 +25,6 @@ from scipy import sparse
 
 from whence.problems.base import DecisionProblem
 
-__all__ = ["Writer", "digest", "problem_digest", "versions"]
-
-
 #: How deep objects inside a problem are looked into.
 DEEPEST = 100
 #: What is written as a truth value, and what as a number.

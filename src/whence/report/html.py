@@ -32,12 +32,6 @@ if TYPE_CHECKING:
     from whence.explain.explanation import Explanation
     from whence.policy import Policy
 
-__all__ = [
-    "ALTERNATIVE", "DECISION", "THEN", "Bar", "Group", "bars", "context_rows", "distribution", "fragment",
-    "fragment_of", "observation_named", "page", "page_of", "plan_charts", "range_bar", "rendered", "route_map",
-    "strip_bar", "ticks", "write",
-]  # fmt: skip
-
 
 def rendered(template: str, **values: Any) -> Markup:
     """Return a template of the folder ``templates`` with these values.

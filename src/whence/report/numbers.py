@@ -12,19 +12,6 @@ import numpy as np
 
 from whence.features.dates import as_day, day_in_words
 
-__all__ = [
-    "aligned",
-    "at_least",
-    "beyond",
-    "duration",
-    "exactly",
-    "plain",
-    "share",
-    "short_names",
-    "value",
-    "with_unit",
-]
-
 #: A changed value may be shown this share of its change further away from where it started.
 ROUNDING = 0.01
 

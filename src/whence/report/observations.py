@@ -24,11 +24,6 @@ from whence.util.aliases import Floats
 if TYPE_CHECKING:
     from whence.explain.explanation import Explanation
 
-__all__ = [
-    "AS_IT_IS", "KEPT", "Binned", "binned", "mattering_of", "most_moved", "moved_share", "speaking_of", "spread_of",
-]  # fmt: skip
-
-
 #: How many observations that gain weight, and as many that lose it, a report keeps with their contexts.
 KEPT = 8
 

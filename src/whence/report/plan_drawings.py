@@ -12,12 +12,6 @@ from whence.problems.plan_text import Point, RouteMap
 from whence.report.document import Map, Plans, tupled
 from whence.util.json import to_plain
 
-__all__ = [
-    "LETTER", "Label", "in_form", "labels", "map_of", "most_different", "placed", "plan_of", "routes_in_words",
-    "visited",
-]  # fmt: skip
-
-
 #: Most parts of a plan that are drawn as bars; those on which the plans differ most come first.
 DRAWN = 24
 

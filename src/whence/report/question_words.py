@@ -14,12 +14,6 @@ if TYPE_CHECKING:
     from whence.explain.explanation import Explanation
     from whence.report.document import Report
 
-__all__ = [
-    "certainty", "certificate", "cheaper_by", "ended", "few_changes", "heading", "lifted", "nearly_best", "other_plan",
-    "rule_claim", "set_already", "set_certainty", "set_none", "set_open", "set_would", "share_of_truth",
-    "standard_errors", "surely", "truth_in_words", "usual_enough", "world_in_words",
-]  # fmt: skip
-
 #: What a set is called that holds all plans.
 ANY = "another plan"
 

@@ -18,8 +18,6 @@ from whence.risk import CVaR
 from whence.util.files import read_file
 from whence.util.json import quoted, to_plain
 
-__all__ = ["document_from", "loaded", "report_from"]
-
 T = TypeVar("T", bound=Struct)
 
 #: Limits of numbers and lists that a type may set.

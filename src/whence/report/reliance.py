@@ -26,11 +26,6 @@ if TYPE_CHECKING:
     from whence.explain.robust import Held
     from whence.worlds.curve import Curve
 
-__all__ = [
-    "agreed_in_words", "another_plan", "by_a_hair", "followed", "gain_in_words", "is_reliable", "outside",
-    "reliance_in_words", "reliance_of", "rule_in_words", "usual_in_words", "where_to_rely", "worlds_entry",
-]  # fmt: skip
-
 #: By how much fewer of all refits may agree than were wanted of those that choose.
 SLACK = 0.1
 #: In a refit an absolute explanation holds where the plan costs at most this share more than the best one there.

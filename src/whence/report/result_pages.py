@@ -23,31 +23,6 @@ from whence.util.text import listed
 if TYPE_CHECKING:
     from whence.forecasts.crossing import Crossing
 
-__all__ = [
-    "Chart",
-    "ComparisonDocument",
-    "Contribution",
-    "CrossingDocument",
-    "CrossingFinding",
-    "FrontDocument",
-    "MenuDocument",
-    "PlanPair",
-    "ReasonsDocument",
-    "Sheet",
-    "Table",
-    "asked",
-    "asked_about",
-    "both_plans",
-    "certificate",
-    "fragment",
-    "page",
-    "sentences",
-    "sheet_fragment",
-    "sheet_page",
-    "shown_changes",
-    "write_sheet",
-]
-
 
 class Chart(NamedTuple):
     """A drawing, and what it shows."""

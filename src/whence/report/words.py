@@ -55,11 +55,6 @@ from whence.util.text import joined, listed
 if TYPE_CHECKING:
     from whence.explain.explanation import Explanation
 
-__all__ = [
-    "above_best", "answer", "changes_in_words", "changes_shown", "forecast_in_words", "forecast_of", "quality_in_words",
-    "ranges_of", "sentences", "shown_of", "warns", "wrapped",
-]  # fmt: skip
-
 #: Up to this many changes are told in one sentence; more get one line each.
 IN_A_SENTENCE = 3
 #: Most changes that get a line; beyond that, the smallest are only counted.

@@ -18,8 +18,6 @@ from whence.question import Answer, Question
 from whence.util.aliases import Floats, Status
 from whence.util.linear_program import OutOfTime
 
-__all__ = ["Frontier", "longest", "run"]
-
 
 class Frontier(Protocol):
     """What an engine offers to the loop."""

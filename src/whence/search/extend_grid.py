@@ -27,18 +27,6 @@ from whence.util.linear_program import OutOfTime
 from whence.weights import InputMap, TreeWeights
 from whence.weights.plausibility import Isolation
 
-__all__ = [
-    "Family",
-    "Region",
-    "extended",
-    "isolation_family",
-    "joined",
-    "nearest_under_rows",
-    "relation_family",
-    "staircases",
-]
-
-
 Ints = NDArray[np.int32]
 
 #: Intervals into which a staircase divides the range of a coordinate.

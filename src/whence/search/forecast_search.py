@@ -18,8 +18,6 @@ from whence.util.aliases import Floats
 from whence.weights.forecast_weights import ForecastTrees
 from whence.weights.trees import BareMembers
 
-__all__ = ["SummedTrees", "crossing", "explain"]
-
 
 class ForecastFrontier(ForestFrontier):
     """Boxes in the order of their distance, judged by what the leaves add to the forecast of every outcome."""

@@ -29,12 +29,6 @@ from whence.settings import SearchSettings
 from whence.util.aliases import Floats
 from whence.weights.plausibility import Isolation
 
-__all__ = [
-    "ForestFrontier", "add_plan", "add_rival", "against_decision", "confident_excess", "confidently", "criterion_of",
-    "distinct", "equal_shares", "explain", "hurried", "prepared", "rival_row", "starts_of",
-]  # fmt: skip
-
-
 Ints = NDArray[np.int32]
 
 

@@ -23,8 +23,6 @@ from whence.search.grid import alive_leaves
 from whence.util.aliases import Floats
 from whence.util.linear_program import OutOfTime, check_time, until
 
-__all__ = ["LISTED", "Around", "Nowhere", "OneByOne", "PlanByPlan", "confidently"]
-
 if TYPE_CHECKING:
     from whence.search.forest_search import ForestFrontier
 

@@ -25,19 +25,6 @@ from whence.util.aliases import Floats
 from whence.weights import InputMap, TreeWeights
 from whence.weights.trees import LeafMembers, shares_of
 
-__all__ = [
-    "KeptGrid",
-    "alive_leaves",
-    "cell_beyond",
-    "few_changes",
-    "grid_of",
-    "leaf_means",
-    "leaf_sums",
-    "locate",
-    "weights_at",
-]
-
-
 Ints = NDArray[np.int32]
 
 

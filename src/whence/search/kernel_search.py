@@ -16,8 +16,6 @@ from whence.util.aliases import Floats
 from whence.weights.metrics import seen_in_coordinates
 from whence.weights.neighbours import LEAST, KernelWeights
 
-__all__ = ["KernelFrontier", "explain", "explain_sets"]
-
 
 @dataclass(frozen=True)
 class Measured:

@@ -28,8 +28,6 @@ from whence.util.aliases import Floats
 from whence.weights import KNNWeights
 from whence.weights.metrics import Scores, seen_in_coordinates, short_way
 
-__all__ = ["Axes", "Layout", "Seeds", "rules_of"]
-
 Ints = NDArray[np.int64]
 
 #: Added to the separation that a returned context must keep, so that rounding cannot break it.

@@ -26,8 +26,6 @@ from whence.search.regions import Region, beaten_within, growth_order, within_bo
 from whence.util.aliases import Floats
 from whence.weights import KNNWeights
 
-__all__ = ["region"]
-
 #: What axes weigh along which a face does not move: next to nothing.
 BESIDE = 1e-12
 #: How far a face stays away from the first context at which the criterion is broken, as a share of the axis' range:

@@ -22,21 +22,6 @@ from whence.util.linear_program import check_time, until
 from whence.weights import KNNWeights
 from whence.weights.plausibility import Nearby
 
-__all__ = [
-    "NOWHERE",
-    "AxesFrontier",
-    "NeighbourFrontier",
-    "by_plans",
-    "confident_excess",
-    "explain",
-    "explain_sets",
-    "few_changes",
-    "nothing_moves",
-    "places_of",
-    "within_gap",
-]
-
-
 #: Rounding allowance on costs inside the search; what it lets through is judged again by the risk measure itself.
 ROUNDING = 1e-12
 

@@ -32,9 +32,6 @@ from whence.search.regions_confident import Refuting, looked_through
 from whence.util.aliases import Floats
 from whence.util.linear_program import OutOfTime
 
-__all__ = ["Region", "beaten_within", "growth_order", "region", "within_box"]
-
-
 Ints = NDArray[np.int32]
 Bools = NDArray[np.bool_]
 

@@ -23,9 +23,6 @@ from whence.search.grid import KeptGrid, alive_leaves, leaf_means, weights_at
 from whence.util.aliases import Floats
 from whence.util.linear_program import OutOfTime
 
-__all__ = ["Refuting", "likely_stock", "looked_through"]
-
-
 Ints = NDArray[np.int32]
 
 #: Costs count as equal where they differ by less than this share of the largest one, however small the tolerance is;

@@ -10,8 +10,6 @@ from whence.question import Answer, Question, combine
 from whence.search.past_contexts import Recall, nearest_known, recalls
 from whence.weights import Weights
 
-__all__ = ["Search"]
-
 
 class Search(Engine):
     """Best-first search over boxes of contexts; how boxes are made depends on the weights."""

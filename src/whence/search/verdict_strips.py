@@ -29,8 +29,6 @@ from whence.weights.trees import TreeWeights
 if TYPE_CHECKING:
     from whence.policy import Policy
 
-__all__ = ["NEAR", "Stretch", "Strip", "strips"]
-
 Ints = NDArray[np.int64]
 Verdict = Literal["decision", "alternative", "another"]
 VERDICTS: tuple[Verdict, ...] = ("decision", "alternative", "another")
