@@ -46,19 +46,19 @@ def folds_of(cv: Any, X: pd.DataFrame, Y: Floats) -> list[Fold]:
     """
     rows = len(X)
     if isinstance(cv, bool) or (isinstance(cv, int | np.integer) and not 2 <= cv <= rows):
-        raise InputError(f"'cv' must {WANTED}, at most the {rows} rows. Got {cv!r} instead.", parameter="cv")
+        raise InputError(f"'cv' must {WANTED}, at most the {rows} rows. Got {cv!r} instead.")
     splitter = KFold(int(cv), shuffle=True, random_state=0) if isinstance(cv, int | np.integer) else cv
     try:
         pairs = splitter.split(X, Y) if hasattr(splitter, "split") and not isinstance(splitter, str) else splitter
         if isinstance(pairs, str | bytes) or not isinstance(pairs, Iterable):
-            raise InputTypeError(f"'cv' must {WANTED}. Got {cv!r} instead.", parameter="cv")
+            raise InputTypeError(f"'cv' must {WANTED}. Got {cv!r} instead.")
         folds = [Fold(_rows(train, rows), _rows(test, rows)) for train, test in pairs]
     except WhenceError:
         raise
     except (TypeError, ValueError) as error:
-        raise InputError(f"'cv' must {WANTED} that fits the {rows} rows: {error}", parameter="cv") from None
+        raise InputError(f"'cv' must {WANTED} that fits the {rows} rows: {error}") from None
     if not folds:
-        raise InputError(f"'cv' must {WANTED}. Got no fold at all.", parameter="cv")
+        raise InputError(f"'cv' must {WANTED}. Got no fold at all.")
     for number, fold in enumerate(folds, start=1):
         _check(number, fold)
     return folds

@@ -124,8 +124,7 @@ def evaluate(
     for number, fold in enumerate(folds, start=1):
         if counts is not None and not (counts[fold.train] > 0.0).any():
             raise InputError(
-                f"'sample_weight' must leave something to learn from in every fold. Got only 0 in fold {number}.",
-                parameter="sample_weight",
+                f"'sample_weight' must leave something to learn from in every fold. Got only 0 in fold {number}."
             )
     if most_rows is not None:
         folds = [thinned(fold, max(1, int(most_rows) // len(folds))) for fold in folds]
@@ -180,19 +179,17 @@ def _named(policies: Any) -> dict[str, Policy]:
     given = {"policy": policies} if isinstance(policies, Policy) else policies
     if not isinstance(given, Mapping):
         raise InputTypeError(
-            f"'policies' must be a Policy or a mapping from names to policies. Got {type(policies).__name__} instead.",
-            parameter="policies",
+            f"'policies' must be a Policy or a mapping from names to policies. Got {type(policies).__name__} instead."
         )
     if not given:
-        raise InputError("'policies' must hold at least one Policy. Got none.", parameter="policies")
+        raise InputError("'policies' must hold at least one Policy. Got none.")
     for name, policy in given.items():
         if not isinstance(name, str) or not isinstance(policy, Policy):
             raise InputTypeError(
-                f"'policies' must map names to policies. Got {name!r}: {type(policy).__name__} instead.",
-                parameter="policies",
+                f"'policies' must map names to policies. Got {name!r}: {type(policy).__name__} instead."
             )
         if is_baseline(name):
-            raise InputError(f"'policies' must not name a policy like a baseline. Got {name!r}.", parameter="policies")
+            raise InputError(f"'policies' must not name a policy like a baseline. Got {name!r}.")
         policy.check_parameters()
         if is_frozen(policy):
             raise InputError(
@@ -204,8 +201,7 @@ def _named(policies: Any) -> dict[str, Policy]:
     if len(kinds) > 1:
         raise InputError(
             "'policies' must decide the same kind of problem, or their costs cannot be compared. "
-            f"Got {' and '.join(sorted(kinds))} instead.",
-            parameter="policies",
+            f"Got {' and '.join(sorted(kinds))} instead."
         )
     return dict(given)
 
@@ -223,14 +219,12 @@ def _history(policies: Any) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 def _check(risk: Any, against: Any, most_rows: Any, time_limit: Any) -> None:
     if not isinstance(risk, Risk):
-        raise InputTypeError(
-            f"'risk' must be an Expectation, CVaR or other Risk. Got {risk!r} instead.", parameter="risk"
-        )
+        raise InputTypeError(f"'risk' must be an Expectation, CVaR or other Risk. Got {risk!r} instead.")
     given = collected(against)
     wrong = [against] if given is None else [one for one in given if not one_of(*BASELINES).fits(one)]
     if wrong:
         known = " and ".join(map(repr, BASELINES))
-        raise InputError(f"'against' must be a collection of {known}. Got {wrong[0]!r} instead.", parameter="against")
+        raise InputError(f"'against' must be a collection of {known}. Got {wrong[0]!r} instead.")
     whole(1).or_none().check("most_rows", most_rows)
     POSITIVE.or_none().check("time_limit", time_limit)
 
@@ -245,9 +239,7 @@ def _complete(results: Any, parts: int) -> dict[int, dict[str, Paid]]:
             counts[fold] = counts.get(fold, 0) + 1
     done = {fold: costs for fold, costs in known.items() if counts[fold] == parts}
     if not done:
-        raise InputError(
-            "'time_limit' must leave time for at least one fold. The time was up before.", parameter="time_limit"
-        )
+        raise InputError("'time_limit' must leave time for at least one fold. The time was up before.")
     return done
 
 

@@ -194,7 +194,7 @@ class Evaluation:
     def _known(self, name: str) -> None:
         if name not in self.costs.columns:
             known = ", ".join(map(repr, self.costs.columns))
-            raise InputError(f"'name' must be one of {known}. Got {name!r} instead.", parameter="name")
+            raise InputError(f"'name' must be one of {known}. Got {name!r} instead.")
 
     # ---- in words --------------------------------------------------------------------------------------------------
 

@@ -214,7 +214,7 @@ def tune(
 
 def _check_policy(policy: Any) -> None:
     if not isinstance(policy, Policy):
-        raise InputTypeError(f"'policy' must be a Policy. Got {type(policy).__name__} instead.", parameter="policy")
+        raise InputTypeError(f"'policy' must be a Policy. Got {type(policy).__name__} instead.")
 
 
 def _with(policy: Policy, weights: Weights) -> Policy:

@@ -55,7 +55,7 @@ def report_in(explanation: Any, name: str = "why") -> Report:
     """Return the report of `explanation`, or an error where it is none."""
     report = getattr(explanation, "report", None)
     if not isinstance(report, Report):
-        raise InputTypeError(f"{name!r} must be an Explanation. Got {explanation!r} instead.", parameter=name)
+        raise InputTypeError(f"{name!r} must be an Explanation. Got {explanation!r} instead.")
     return report
 
 

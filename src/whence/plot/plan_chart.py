@@ -111,8 +111,7 @@ def routes(why: Explanation, *, ax: Axes | None = None) -> Axes:
     city = report.plans.map
     if city is None:
         raise InputError(
-            "'why' must be about routes through a network whose nodes have positions: give them the attribute 'pos'.",
-            parameter="why",
+            "'why' must be about routes through a network whose nodes have positions: give them the attribute 'pos'."
         )
     place, height = placed(city, WIDTH)
     ax = axes_for(ax, (6.0, 6.0 * height / WIDTH + 0.4))

@@ -84,7 +84,7 @@ def plane(
     ('x0', 'x1')
     """
     if not hasattr(policy, "explain_many"):
-        raise InputTypeError(f"'policy' must be a Policy. Got {policy!r} instead.", parameter="policy")
+        raise InputTypeError(f"'policy' must be a Policy. Got {policy!r} instead.")
     marked = [why, *others]
     for one in marked:
         report_in(one, "why" if one is why else "others")

@@ -203,7 +203,7 @@ def _part(found: Any, name: str, kind: str) -> Any:
     try:
         return getattr(found, name)
     except AttributeError:
-        raise InputTypeError(f"'found' must be a {kind}. Got {found!r} instead.", parameter="found") from None
+        raise InputTypeError(f"'found' must be a {kind}. Got {found!r} instead.") from None
 
 
 def _look(plan: str) -> dict[str, Any]:

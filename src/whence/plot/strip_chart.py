@@ -68,7 +68,7 @@ def strips(
     ['x0', 'x1']
     """
     if not hasattr(policy, "explain_many"):
-        raise InputTypeError(f"'policy' must be a Policy. Got {policy!r} instead.", parameter="policy")
+        raise InputTypeError(f"'policy' must be a Policy. Got {policy!r} instead.")
     policy._history()
     row = policy.schema_.row(context)
     plan = None

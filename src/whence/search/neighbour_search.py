@@ -366,8 +366,7 @@ def by_plans(question: Question, frontier: Callable[[Question], AxesFrontier], w
             return None
         raise InputError(
             f"'instead' must be one plan, or a set of at most {LISTED} plans that can be listed, {whose}. Got a larger "
-            "set.",
-            parameter="instead",
+            "set."
         )
     if question.claim.kind == "absolute":
         question = question.refuted_by(plans.beaten(question.claim.risk, question.claim.tau))

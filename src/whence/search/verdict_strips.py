@@ -204,7 +204,7 @@ def strips(
     unknown = [name for name in names if name not in policy.schema_.names]
     if unknown:
         known = ", ".join(map(repr, policy.schema_.names))
-        raise InputError(f"'features' must be among {known}. Got {unknown[0]!r} instead.", parameter="features")
+        raise InputError(f"'features' must be among {known}. Got {unknown[0]!r} instead.")
     sides = [_cells(policy, row, name) for name in names]
     own = policy.decision_in(row).plan if decision is None else decision
     judge = _Judge(policy, row, [own, *([] if alternative is None else [alternative])], near, until)

@@ -240,7 +240,7 @@ def as_row(context: Any, columns: Sequence[str], name: str = "context") -> pd.Se
     if isinstance(context, pd.DataFrame):
         if len(context) != 1:
             rows = len(context)
-            raise InputError(f"The {name!r} must be a single row. Got a table of {rows} rows instead.", parameter=name)
+            raise InputError(f"The {name!r} must be a single row. Got a table of {rows} rows instead.")
         # By column, so that a row of numbers and bools does not become one of objects or floats.
         labels = _names(context.columns, name)
         context = {label: context.iloc[0, j] for j, label in enumerate(labels)}
@@ -251,9 +251,7 @@ def as_row(context: Any, columns: Sequence[str], name: str = "context") -> pd.Se
         if array.ndim == 2 and array.shape[0] == 1:
             array = array[0]
         if array.ndim != 1 or array.shape[0] != len(columns):
-            raise InputError(
-                f"The {name!r} must hold {len(columns)} values. Got shape {array.shape} instead.", parameter=name
-            )
+            raise InputError(f"The {name!r} must hold {len(columns)} values. Got shape {array.shape} instead.")
         values = array.tolist()
     if any(isinstance(value, Decimal | Fraction) for value in values):
         values = [exact(column, value) for column, value in zip(columns, values, strict=True)]

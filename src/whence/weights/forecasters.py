@@ -375,8 +375,7 @@ def out_of_bag(models: Sequence[Any], forecaster: Forecaster, X: Floats, outcome
     if not Training.draws_samples(models) or not isinstance(forecaster, TreeForecaster):
         raise InputError(
             "The 'residuals' parameter of ForecastWeights must be 'cross' or 'in-sample' for a model that is no forest "
-            f"with bootstrap=True. Got 'oob' for {type(models[0]).__name__}.",
-            parameter="residuals",
+            f"with bootstrap=True. Got 'oob' for {type(models[0]).__name__}."
         )
     rows = forecaster.layout.model_rows(X)
     total = np.zeros((len(X), outcomes))
