@@ -119,8 +119,7 @@ class Decider(BaseEstimator):  # type: ignore[misc]
             self.feature_names_in_ = np.asarray(X.columns, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        self._sees_units, self._sees_levels = weights.capabilities.sees_units, weights.capabilities.sees_levels
-        self._learn(weights, self._inputs(table), outcomes, sample_weight)
+        self._learn(weights, self.schema_.shown(table, weights.capabilities), outcomes, sample_weight)
         self.input_map_ = self._input_map()
         self.X_, self.Y_, self.outcome_names_ = table, outcomes, names
         self.tables_ = tables
@@ -137,7 +136,7 @@ class Decider(BaseEstimator):  # type: ignore[misc]
         self.weights_ = weights.fitted_to(inputs, outcomes, as_pandas(sample_weight))
         self.__dict__.pop("abilities", None)
         single = np.dtype(self.weights_.compared_as) == np.float32
-        self.schema_ = self.schema_.cut_at(self._cuts(), self._sees_units, single)
+        self.schema_ = self.schema_.cut_at(self._cuts(), self.abilities.sees_units, single)
 
     def with_outcomes(self, outcomes: Floats, seed: int, rows: NDArray[np.int64] | None = None) -> Self:
         """Return this policy as it would be had other outcomes followed the past contexts, with other random numbers.
@@ -294,11 +293,7 @@ class Decider(BaseEstimator):  # type: ignore[misc]
 
     def inputs_of(self, row: pd.Series, unknown: Unknown = "error") -> Floats:
         """Return one context as the row that the weights' estimator sees."""
-        if self._sees_levels:
-            return self.schema_.levels_row(row, unknown)
-        if self._sees_units:
-            return self.schema_.numbers_row(row, unknown)
-        return self.schema_.coordinates_row(row, unknown)
+        return self.schema_.row_shown(row, self.abilities, unknown)
 
     @cached_property
     def abilities(self) -> Capabilities:
@@ -315,22 +310,20 @@ class Decider(BaseEstimator):  # type: ignore[misc]
         return usual_in(self.weights_, self.schema_, self.X_).at_least(share)
 
     def _inputs(self, X: Any, unknown: Unknown = "error") -> Floats:
-        if self._sees_levels:
-            return self.schema_.levels_shown(X, unknown)
-        return self.schema_.numbers(X, unknown) if self._sees_units else self.schema_.coordinates_shown(X, unknown)
+        return self.schema_.shown(X, self.abilities, unknown)
 
     def _cuts(self) -> dict[str, Floats]:
         """Return the known thresholds at which the weights turn along features that go in whole steps."""
-        in_columns = self._sees_units and not self._sees_levels
+        in_columns = self.abilities.sees_units and not self.abilities.sees_levels
         names = self.schema_.columns if in_columns else self.schema_.feature_of_coordinate()
         cuts = {name: self.weights_.thresholds(names.index(name)) for name in self.schema_.stepped()}
         return {name: found for name, found in cuts.items() if found is not None}
 
     def _input_map(self) -> InputMap:
-        if not self._sees_units:
+        if not self.abilities.sees_units:
             return InputMap.identity(self.schema_.n_coordinates)
         offset, scale = self.schema_.affine()
-        if self._sees_levels:
+        if self.abilities.sees_levels:
             return InputMap(np.arange(offset.size), scale, offset)
         coordinate = self.schema_.coordinate_of_column()
         return InputMap(coordinate, scale[coordinate], offset[coordinate])

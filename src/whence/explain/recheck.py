@@ -173,12 +173,8 @@ class Source:
 
     def inputs(self, row: pd.Series | None = None) -> Floats:
         """Return the past contexts, or one context, as the weights' estimator sees them."""
-        schema, units = self.schema, self.weights.capabilities.sees_units
-        if self.weights.capabilities.sees_levels:
-            return schema.levels_shown(self.X, "error") if row is None else schema.levels_row(row, "error")
-        if row is None:
-            return schema.numbers(self.X, "error") if units else schema.coordinates_shown(self.X, "error")
-        return schema.numbers_row(row, "error") if units else schema.coordinates_row(row, "error")
+        sees = self.weights.capabilities
+        return self.schema.shown(self.X, sees) if row is None else self.schema.row_shown(row, sees)
 
     def usual(self, context: pd.Series) -> float | None:
         """Return the share of past contexts that are not more usual than this one; None where numbers are missing."""

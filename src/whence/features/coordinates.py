@@ -25,7 +25,7 @@ from whence.features.relation_trees import Relations
 from whence.util.aliases import Floats
 from whence.util.frames import as_row, as_table, numbers
 from whence.util.text import nearest
-from whence.weights.base import SeenColumn
+from whence.weights.base import Capabilities, SeenColumn
 
 #: What adding a least change may cost, as a share of the numbers.
 ROUNDING = 1e-12
@@ -449,6 +449,18 @@ class Coordinates:
     def levels_row(self, row: pd.Series, unknown: Unknown = "error") -> Floats:
         """Return the numbers, and 0/1 per level of a category, of one context."""
         return self._raw_row(row.tolist(), unknown)
+
+    def shown(self, X: Any, sees: Capabilities, unknown: Unknown = "error") -> Floats:
+        """Return every row of `X` as an estimator sees it that can do this."""
+        if sees.sees_levels:
+            return self.levels_shown(X, unknown)
+        return self.numbers(X, unknown) if sees.sees_units else self.coordinates_shown(X, unknown)
+
+    def row_shown(self, row: pd.Series, sees: Capabilities, unknown: Unknown = "error") -> Floats:
+        """Return one context as an estimator sees it that can do this."""
+        if sees.sees_levels:
+            return self.levels_row(row, unknown)
+        return self.numbers_row(row, unknown) if sees.sees_units else self.coordinates_row(row, unknown)
 
     def _check_numeric(self) -> None:
         for name, column in self._columns.items():
