@@ -16,7 +16,7 @@ from whence.milp.milp_engine import IntegerProgram
 from whence.question import Answer, Question
 from whence.risk import Expectation
 from whence.search.neighbour_search import explain
-from whence.weights.plausibility import Nearby, UsuallyNear
+from whence.weights.plausibility import Nearby
 
 Floats = NDArray[np.float64]
 
@@ -24,11 +24,11 @@ BLOCKS, EACH = 12, 100
 SHARES = (0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
 
 
-def usually_near(question: Question) -> UsuallyNear:
+def usually_near(question: Question) -> Nearby:
     """The measure of the question's own weights."""
     weights = question.weights
     found = weights.usual_measure(weights.points_)
-    assert isinstance(found, UsuallyNear)
+    assert isinstance(found, Nearby)
     return found
 
 

@@ -16,7 +16,7 @@ from tests.forests import paper_forest
 import whence as wh
 from whence.errors import InputError
 from whence.weights import plausibility as usual_module
-from whence.weights.plausibility import Usual, usual_in
+from whence.weights.plausibility import Isolation, usual_in
 
 BLOCKS, SEEDS = 8, 20
 
@@ -88,7 +88,7 @@ def test_a_share_is_that_of_scikit_learn() -> None:
     """The quick way to score one context gives the forest's own score."""
     rng = np.random.default_rng(3)
     points = rng.normal(size=(150, 3))
-    usual = Usual(points)
+    usual = Isolation.of(points)
     fresh = IsolationForest(n_estimators=100, random_state=0).fit(points)
     scores = fresh.score_samples(points)
     for point in (*points[:40], *rng.uniform(-4, 4, (40, 3))):

@@ -7,7 +7,7 @@ import pytest
 from tests.blocks import seeds
 
 from whence.weights import ForestWeights, KNNWeights
-from whence.weights.plausibility import Nearby, UsuallyNear
+from whence.weights.plausibility import Nearby
 
 
 def own_distances(points: np.ndarray, k: int) -> list[float]:
@@ -26,7 +26,7 @@ def test_shares_and_radii_by_the_definition(seed: int) -> None:
     n = int(rng.integers(3, 20))
     points = np.round(rng.random((n, 2)) * 4) / 4 if seed % 2 else rng.random((n, 2))
     k = int(rng.integers(1, n))
-    usual, own = UsuallyNear(points, k), np.array(own_distances(points, k))
+    usual, own = Nearby(points, k), np.array(own_distances(points, k))
     assert sorted(own) == pytest.approx(sorted(usual.own))
     for share in (0.05, 0.1, 0.3, 0.5, 2 / n, 0.9, 1.0):
         near = usual.at_least(share)

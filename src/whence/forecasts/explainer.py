@@ -24,7 +24,7 @@ from whence.util.json import finite, to_plain
 from whence.weights import InputMap
 from whence.weights.forecast_weights import ForecastWeights
 from whence.weights.forecasters import LinearForecaster, TreeForecaster
-from whence.weights.plausibility import Isolation, Usual
+from whence.weights.plausibility import Isolation
 
 if TYPE_CHECKING:
     from whence.policy import Policy
@@ -70,7 +70,7 @@ class Ensemble:
     input_map_: InputMap
     asked: AskedForecast
     _what: str = ""
-    _usual: Usual | None = None
+    _usual: Isolation | None = None
 
     def __init__(self, model: Any, schema: Schema | None = None, label: Any = None, unit: str = "") -> None:
         self.model, self.schema, self.label, self.unit = model, schema, label, unit
@@ -260,7 +260,7 @@ class Ensemble:
     def at_least_usual(self, share: float) -> Isolation:
         """Return the contexts that are at least as usual as this share of the history."""
         if self._usual is None:
-            self._usual = Usual(self.schema_.encode(self.X_))
+            self._usual = Isolation.of(self.schema_.encode(self.X_))
         return self._usual.at_least(share)
 
     def _check_fitted(self) -> None:

@@ -16,7 +16,7 @@ from whence.errors import InputError, NotFittedError
 from whence.util.aliases import Floats
 
 if TYPE_CHECKING:
-    from whence.weights.plausibility import UsuallyNear
+    from whence.weights.plausibility import Nearby
 
 #: Weights computed at once in a batch of contexts (rows times samples): what bounds its memory.
 BATCH = 2_000_000
@@ -241,7 +241,7 @@ class Weights(BaseEstimator, ABC):  # type: ignore[misc]
         """Weights in a context by each tree, or each neighbour, alone, one per row; None where none can disagree."""
         return None
 
-    def usual_measure(self, points: Floats) -> UsuallyNear | None:
+    def usual_measure(self, points: Floats) -> Nearby | None:
         """Return how usual contexts are among past ones, `points` in coordinates; None to ask an isolation forest."""
         return None
 

@@ -30,7 +30,7 @@ from whence.weights.metrics import (
     turning,
     unrolled,
 )
-from whence.weights.plausibility import UsuallyNear
+from whence.weights.plausibility import Nearby
 
 #: Distances that agree to this many decimals count as equal, whatever the order in which they were summed.
 TIE_DECIMALS = 12
@@ -329,9 +329,9 @@ class KNNWeights(Weights):
         found[np.arange(self.k), self.neighbours(row)] = 1.0
         return found
 
-    def usual_measure(self, points: Floats) -> UsuallyNear | None:
+    def usual_measure(self, points: Floats) -> Nearby | None:
         """Return how usual a context is: as its neighbours are near, where they are plain ones."""
-        return UsuallyNear(points, int(self.k), self._circles) if self.plain else None
+        return Nearby(points, int(self.k), circles=self._circles) if self.plain else None
 
     def rounding_box(
         self, start: Floats, point: Floats, row: Floats, inputs: InputMap, free: NDArray[np.bool_]
