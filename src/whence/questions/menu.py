@@ -23,7 +23,6 @@ from whence.report.reading import document_from
 from whence.report.result_pages import Chart, FrontDocument, MenuDocument, Sheet, Table, asked_about, both_plans
 from whence.report.words import above_best, changes_in_words
 from whence.util.frames import TableKind, in_kind, kind_of
-from whence.util.json import to_plain
 from whence.util.text import listed
 
 if TYPE_CHECKING:
@@ -198,20 +197,9 @@ class Menu(Answers):
                 yield f"It is not proved that no other set of up to {self.up_to} features would do."
 
     def _document(self) -> dict[str, Any]:
-        return {
-            "schema": "whence/menu/1",
-            "status": self.status,
-            "up_to": self.up_to,
-            "complete_up_to": self.complete_up_to,
-            "apart": to_plain(self.apart),
-            "left_out": self.left_out,
-            "seconds": to_plain(self.seconds),
-            "text": self.text,
-            "features": [features_of(why) for why in self.answers],
-            "answers": [why.to_dict() for why in self.answers],
-            "sets": None if self.sets is None else [list(one) for one in self.sets],
-            "proof": None if self.proof is None else self.proof.to_dict(),
-        }
+        asked = self._entries("status", "up_to", "complete_up_to", "apart", "left_out", "seconds", "text")
+        features = [features_of(why) for why in self.answers]
+        return {"schema": "whence/menu/1", **asked, "features": features, **self._entries("answers", "sets", "proof")}
 
     def _sheet(self) -> Sheet:
         drawn = [
@@ -433,14 +421,7 @@ class Front(Answers):
             yield "Not every answer is proved, where the front is said to be complete."
 
     def _document(self) -> dict[str, Any]:
-        return {
-            "schema": "whence/front/1",
-            "complete": self.complete,
-            "seconds": to_plain(self.seconds),
-            "text": self.text,
-            "allowed": list(self.allowed),
-            "answers": [why.to_dict() for why in self.answers],
-        }
+        return {"schema": "whence/front/1", **self._entries("complete", "seconds", "text", "allowed", "answers")}
 
     def _sheet(self) -> Sheet:
         found = [(k, why) for k, why in zip(self.allowed, self.answers, strict=True) if np.isfinite(why.distance)]

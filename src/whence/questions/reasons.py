@@ -29,7 +29,6 @@ from whence.report.reading import document_from
 from whence.report.result_pages import ReasonsDocument, Sheet, Table, asked_about, both_plans
 from whence.report.words import changes_in_words
 from whence.util.frames import TableKind, in_kind, kind_of
-from whence.util.json import to_plain
 from whence.util.text import listed
 
 if TYPE_CHECKING:
@@ -218,21 +217,11 @@ class Reasons(Result, Sequence[str]):
     def _document(self) -> dict[str, Any]:
         return {
             "schema": "whence/reasons/1",
-            "status": self.status,
-            "kind": self.kind,
+            **self._entries("status", "kind"),
             "facts": {name: scalar(fact) for name, fact in self.facts.items()},
-            "written": list(self.written),
-            "subject": self.subject,
-            "claim": self.claim,
-            "scope": self.scope,
-            "smallest": self.smallest,
-            "minimal": self.minimal,
-            "text": self.text,
+            **self._entries("written", "subject", "claim", "scope", "smallest", "minimal", "text"),
             "needed": {name: why.to_dict() for name, why in self.needed.items() if name in self.facts},
-            "proof": None if self.proof is None else self.proof.to_dict(),
-            "witnesses": [why.to_dict() for why in self.witnesses],
-            "proofs": self.proofs,
-            "seconds": to_plain(self.seconds),
+            **self._entries("proof", "witnesses", "proofs", "seconds"),
         }
 
     def _sheet(self) -> Sheet:

@@ -21,6 +21,7 @@ from whence.report.reading import loaded
 from whence.report.result_pages import Sheet, sheet_fragment, sheet_page, write_sheet
 from whence.report.words import wrapped
 from whence.util.files import write_text
+from whence.util.json import to_plain
 
 if TYPE_CHECKING:
     from whence.policy import Policy
@@ -43,6 +44,10 @@ class Result(ABC):
     @abstractmethod
     def _document(self) -> dict[str, Any]:
         """Return the answer as plain values, without its fingerprint."""
+
+    def _entries(self, *names: str) -> dict[str, Any]:
+        """Return what it holds under these names as plain values."""
+        return {name: _plain(getattr(self, name)) for name in names}
 
     @abstractmethod
     def _sheet(self) -> Sheet:
@@ -117,6 +122,13 @@ class Result(ABC):
             remarks += [text for text in found.remarks if text not in remarks]
             proved = proved and found.proved
         return Verification([*differences, *claims], remarks, proved)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as a document holds it, explanations as documents of their own."""
+    if isinstance(value, tuple):
+        return [_plain(one) for one in value]
+    return value.to_dict() if isinstance(value, Explanation) else to_plain(value)
 
 
 class Answers(Result, Sequence[Explanation]):
