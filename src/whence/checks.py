@@ -122,7 +122,7 @@ def one_of(*words: str | None) -> Rule:
     return Rule(said, lambda value: (value is None or isinstance(value, str)) and value in words)
 
 
-def names_in(name: str, given: Any, of: str = "features") -> tuple[str, ...]:
+def names_in(name: str, given: Any) -> tuple[str, ...]:
     """The names in a collection of them, or the one name that is given.
 
     >>> names_in("fixed", ["temp", "month"]), names_in("fixed", "temp")
@@ -133,7 +133,7 @@ def names_in(name: str, given: Any, of: str = "features") -> tuple[str, ...]:
     """
     found = (given,) if isinstance(given, str) else collected(given)
     if found is None:
-        raise refused(name, f"a list of names of {of}", given)
+        raise refused(name, "a list of names of features", given)
     return tuple(map(str, found))
 
 

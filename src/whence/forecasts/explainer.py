@@ -253,10 +253,6 @@ class Ensemble:
         """Return what is searched, where a context lacks what this one lacks."""
         return self.asked.view(row)
 
-    def past_range(self) -> tuple[float, float]:
-        """Return the smallest and the largest forecast of the history."""
-        return self.asked.range()
-
     def at_least_usual(self, share: float) -> Isolation:
         """Return the contexts that are at least as usual as this share of the history."""
         if self._usual is None:

@@ -83,11 +83,6 @@ class AskedForecast(ABC):
         """Return the largest sum in the history."""
         return float(np.abs(self._past).max())
 
-    def range(self) -> tuple[float, float]:
-        """Return the smallest and the largest forecast of the history."""
-        past = self._linked(self._past)
-        return float(past.min()), float(past.max())
-
     def _linked(self, sums: Floats) -> Floats:
         """Return what the model makes of sums."""
         if self.link == "log":

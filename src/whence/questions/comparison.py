@@ -109,8 +109,8 @@ class Comparison(Result):
 
     # ---- in words --------------------------------------------------------------------------------------
 
-    def _priced(self, amount: float, digits: int = 4) -> str:
-        return with_unit(plain(amount, digits), self.cost_unit)
+    def _priced(self, amount: float) -> str:
+        return with_unit(plain(amount, 4), self.cost_unit)
 
     @property
     def text(self) -> str:

@@ -246,7 +246,7 @@ def _short(entry: Any, kind: str) -> str:
     return f"{entry:%d %b}" if kind == "date" else value(entry, kind)
 
 
-def ticks(low: float, high: float, wanted: int = 5) -> list[float]:
+def ticks(low: float, high: float) -> list[float]:
     """Round numbers between `low` and `high`.
 
     Examples
@@ -256,7 +256,7 @@ def ticks(low: float, high: float, wanted: int = 5) -> list[float]:
     """
     if not high > low:
         return [low]
-    rough = (high - low) / wanted
+    rough = (high - low) / 5
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(power * m for m in (1.0, 2.0, 5.0, 10.0) if power * m >= rough * 0.999)
     first = math.ceil(low / step - 1e-9)
@@ -302,9 +302,9 @@ def _xy(point: Point) -> str:
     return f"{point[0]:.1f} {point[1]:.1f}"
 
 
-def fragment(explanation: Explanation, title: str = "", question: str = "") -> str:
+def fragment(explanation: Explanation) -> str:
     """Return the report as one element with its own style, as a notebook shows it."""
-    return fragment_of("report.html", title=title, question=question, **_content(explanation))
+    return fragment_of("report.html", title="", question="", **_content(explanation))
 
 
 def page(

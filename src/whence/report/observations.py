@@ -54,13 +54,6 @@ def most_moved(explanation: Explanation, count: int = 5) -> tuple[list[Observati
     return gaining, losing
 
 
-def moved_share(explanation: Explanation) -> float:
-    """Return how much of the weight moves from some observations to others."""
-    if explanation.weights_after is None:
-        return 0.0
-    return float(np.abs(explanation.weights_after - explanation.weights_before).sum() / 2)
-
-
 def _turn(explanation: Explanation) -> Floats | None:
     """Return share of every observation in the turn from the decision's to the alternative's favour.
 

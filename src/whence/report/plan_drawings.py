@@ -141,9 +141,9 @@ def _spots(point: Point, wide: float) -> list[Box]:
     return [(left, base - 10, left + wide, base + 3) for left, base in spots]
 
 
-def _along(start: Point, end: Point, step: float = 6.0) -> list[Point]:
+def _along(start: Point, end: Point) -> list[Point]:
     """Return points between two places, a few pixels apart, without the places themselves."""
-    count = max(int(math.dist(start, end) / step), 1)
+    count = max(int(math.dist(start, end) / 6.0), 1)
     return [(x, y) for x, y in np.linspace(start, end, count + 1)[1:-1].tolist()]
 
 

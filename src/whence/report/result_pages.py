@@ -84,7 +84,7 @@ class Sheet:
     contexts: str = "All values of the context"
 
 
-def sheet_fragment(sheet: Sheet, title: str = "", question: str = "") -> str:
+def sheet_fragment(sheet: Sheet) -> str:
     """Return the sheet as one element with its own style, as a notebook shows it.
 
     Examples
@@ -92,7 +92,7 @@ def sheet_fragment(sheet: Sheet, title: str = "", question: str = "") -> str:
     >>> "<p>Two &amp; two.</p>" in sheet_fragment(Sheet("Sums", "Two & two."))
     True
     """
-    return fragment_of("sheet.html", sheet=sheet, title=title, question=question)
+    return fragment_of("sheet.html", sheet=sheet, title="", question="")
 
 
 def sheet_page(sheet: Sheet, *, title: str = "", question: str = "") -> str:

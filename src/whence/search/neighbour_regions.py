@@ -35,9 +35,7 @@ CLEAR = 1e-8
 LEAST = 1e-3
 
 
-def region(
-    question: Question, point: Floats, *, rivals: Sequence[Floats] = (), anything: Plans | None = None
-) -> Region:
+def region(question: Question, point: Floats, *, anything: Plans | None = None) -> Region:
     """The largest box around `point`, an explanation, in which the question's plain criterion holds.
 
     See :func:`whence.search.regions.region`; standard errors change nothing.
@@ -60,7 +58,7 @@ def region(
     space = replace(space, circles={}, plausibility=None, few=None)
     claim, settings = question.claim.plain(), replace(question.settings, separation=0.0)
     question = replace(question, space=space, claim=claim, settings=settings, memo={})
-    plans = [question.claim.rival_decision, *rivals]
+    plans = [question.claim.rival_decision]
     nodes = 0
     while True:
         grower = _Grower(question, point, plans, nodes)

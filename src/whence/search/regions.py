@@ -77,9 +77,7 @@ class Region:
         return np.asarray(((points >= self.lower) & (points <= self.upper)).all(axis=1))
 
 
-def region(
-    question: Question, point: Floats, *, rivals: Sequence[Floats] = (), anything: Plans | None = None
-) -> Region | None:
+def region(question: Question, point: Floats, *, anything: Plans | None = None) -> Region | None:
     """The largest box around `point`, an explanation, in which the question's criterion holds.
 
     It lies within what the question allows. Features that `point` leaves as they are today are freed first, then what
@@ -93,8 +91,6 @@ def region(
         :func:`whence.search.forest_search.explain`.
     point : ndarray of shape (d,)
         A context at which the criterion holds, in coordinates.
-    rivals : sequence of ndarray, optional
-        Of an absolute question: sample costs of plans already known, times ``1 + within``.
     anything : Plans, optional
         Of an absolute question: all plans there are, for regions of more cells than can be looked at.
     """
@@ -104,7 +100,7 @@ def region(
     if question.space.everywhere is not None:
         # Whether a change is large enough to be suggested says nothing about where the suggestion stays true.
         question = question.in_space(question.space.everywhere)
-    plans = [question.claim.rival_decision, *rivals]
+    plans = [question.claim.rival_decision]
     breaches = [_breach(question, kept, one) for one in plans if not _never_broken(question.claim, one)]
     refuting = None
     if question.claim.kappa and anything is not None and question.claim.kind == "absolute":

@@ -56,7 +56,7 @@ class Stretch:
     begin, end : value
         Numbers between which it lies; of categories, switches and dates the first and the last value.
     verdict : {"decision", "alternative", "another"}
-        The plan that is best there: another one only where it is better than both by the share `near`.
+        The plan that is best there: another one only where it is better than both by the share `NEAR`.
     ahead : {"decision", "alternative"}
         Which of the two is cheaper there, whatever others are; with as much, the alternative.
     settled : bool
@@ -169,7 +169,6 @@ def strips(
     *,
     decision: Any = None,
     features: Sequence[str] | None = None,
-    near: float = NEAR,
     seconds: float | None = None,
 ) -> list[Strip]:
     """Return which plan is best along every feature, or along `features`, the others as in a context.
@@ -184,8 +183,6 @@ def strips(
         The plan to compare with the decision; without it, only other plans are.
     decision : plan, optional
         The plan that counts as the decision, where that is not the policy's own in the context.
-    near : float
-        From which share of the cost on another plan counts as better than both.
     seconds : float, optional
         Processor seconds after which the problem is no longer solved for cells in which no better plan is known yet.
 
@@ -207,7 +204,7 @@ def strips(
         raise InputError(f"'features' must be among {known}. Got {unknown[0]!r} instead.")
     sides = [_cells(policy, row, name) for name in names]
     own = policy.decision_in(row).plan if decision is None else decision
-    judge = _Judge(policy, row, [own, *([] if alternative is None else [alternative])], near, until)
+    judge = _Judge(policy, row, [own, *([] if alternative is None else [alternative])], until)
     verdicts = judge.verdicts(sides)
     found, first = [], 0
     for side in sides:
@@ -323,8 +320,8 @@ def _reached(tree: Any, column: int, seen: NDArray[np.float32]) -> Iterator[floa
 class _Judge:
     """Says for contexts which of the decision, an alternative and all other plans is best."""
 
-    def __init__(self, policy: Policy, row: pd.Series, plans: Sequence[Any], near: float, until: float) -> None:
-        self.policy, self.row, self.plans, self.near = policy, row, plans, near
+    def __init__(self, policy: Policy, row: pd.Series, plans: Sequence[Any], until: float) -> None:
+        self.policy, self.row, self.plans = policy, row, plans
         self.moving = policy.weights_.capabilities.forecasts
         self.until = until  # by the processor time of this thread
         # What every plan costs in every past observation: the two that are compared, and others that came up.
@@ -347,7 +344,7 @@ class _Judge:
         two = len(self.plans)
         paid = np.array([self._risks(costs, weights) for costs in self.costs])
         least = paid[:two].min(axis=0)
-        limit = least - self.near * np.abs(least) - ROUNDING * np.abs(least)
+        limit = least - NEAR * np.abs(least) - ROUNDING * np.abs(least)
         best = paid.min(axis=0)
         settled = best < limit
         for i in np.flatnonzero(~settled):
@@ -375,7 +372,7 @@ class _Judge:
             if time.thread_time() <= self.until:
                 best[i] = self._solved(weights, outcomes)[1]
         least = paid.min(axis=0)
-        better = best < least - (self.near + ROUNDING) * np.abs(least)
+        better = best < least - (NEAR + ROUNDING) * np.abs(least)
         return self._told(paid, better, np.isfinite(best))
 
     def _told(self, paid: Floats, another: NDArray[np.bool_], settled: NDArray[np.bool_]) -> Ints:

@@ -373,10 +373,10 @@ def kind_of(given: Any, otherwise: TableKind = "pandas") -> TableKind:
     return "pandas" if isinstance(given, pd.DataFrame | pd.Series) else otherwise
 
 
-def in_kind(frame: pd.DataFrame, kind: TableKind, like: Any = None, label: str = "row") -> Any:
+def in_kind(frame: pd.DataFrame, kind: TableKind, like: Any = None) -> Any:
     """Return a table of pandas in the kind that is wanted.
 
-    polars knows no labels of rows: where `frame` has any, they are its first column, under their name or `label`.
+    polars knows no labels of rows: where `frame` has any, they are its first column, under their name or "row".
     Columns get the types that they have in `like`, a table of polars, where they lose nothing by it.
 
     >>> frame = pd.DataFrame({"distance": [0.5, 0.25]}, index=["Mon", "Tue"])
@@ -391,7 +391,7 @@ def in_kind(frame: pd.DataFrame, kind: TableKind, like: Any = None, label: str =
     columns = {str(name): frame[name].tolist() for name in frame.columns}
     plain = isinstance(frame.index, pd.RangeIndex) and frame.index.name is None
     if not plain:
-        columns = {str(frame.index.name or label): frame.index.tolist(), **columns}
+        columns = {str(frame.index.name or "row"): frame.index.tolist(), **columns}
     types = dict(like.schema) if is_polars(like) and hasattr(like, "schema") else {}
     made = [_column(polars, name, values, types.get(name)) for name, values in columns.items()]
     return polars.DataFrame(made)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -21,9 +21,6 @@ from whence.risk import Expectation, Risk
 from whence.util.aliases import Floats
 from whence.weights.base import Capabilities, as_mass, as_matrix
 from whence.weights.trees import TreeWeights
-
-if TYPE_CHECKING:
-    pass
 
 #: Where there is no limit on the depth.
 DEEPEST = 2**30

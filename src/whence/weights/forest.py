@@ -6,7 +6,7 @@ import copy
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,9 +26,6 @@ from whence.models.tree_arrays import check_fitted, check_order, check_width, na
 from whence.util.aliases import Floats
 from whence.weights.base import Capabilities, Weights, as_mass, as_matrix
 from whence.weights.trees import OF_TREES, TreeWeights
-
-if TYPE_CHECKING:
-    pass
 
 #: What may be frozen as it is: estimators of scikit-learn's own trees, all of which see all columns. Random forests,
 #: extra-trees and the quantile forests of another package derive from the first two.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -13,9 +13,6 @@ from whence.errors import InputError
 from whence.models.tree_arrays import ArrayTree, single_turns
 from whence.util.aliases import Floats
 from whence.weights.base import Box, Capabilities, InputMap, Weights, as_mass, as_matrix
-
-if TYPE_CHECKING:
-    pass
 
 #: Samples of leaves that are held at once, at most, for the weights of several contexts.
 TOGETHER = 1 << 14
