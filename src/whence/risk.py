@@ -121,17 +121,8 @@ class Risk:
         """What each tree says of the risk; the mean over the trees is the risk under the mean of their weights.
 
         A tail begins where it does for all trees together, at the smallest such value: to first order, the value of a
-        tree is then how the risk changes with the weight of that tree.
+        tree is then how the risk changes with the weight of that tree. `trees` has a row with the weights by each.
 
-        Parameters
-        ----------
-        costs : ndarray of shape (n,)
-            One per observation.
-        trees : ndarray of shape (T, n)
-            Weights by each tree alone.
-
-        Examples
-        --------
         >>> CVaR(0.5).by_tree(np.array([1.0, 3.0]), np.array([[1.0, 0.0], [0.0, 1.0]]))
         array([1., 5.])
         """

@@ -121,18 +121,12 @@ def is_baseline(name: str) -> bool:
 
 @dataclass(frozen=True)
 class Paid:
-    """What decisions cost on the held-out rows, and where whoever decided saw the tail of that cost begin.
+    """What decisions cost on the held-out rows, and where whoever decided saw the tail of that cost begin."""
 
-    Attributes
-    ----------
-    costs : ndarray
-        One per held-out row.
-    begins : ndarray
-        The value from which on the worst share begins, by the weights of the past rows that were decided with; NaN
-        where the risk looks at no tail.
-    """
-
+    #: One per held-out row.
     costs: Floats
+    #: The value from which on the worst share begins, by the weights of the past rows that were decided with; NaN
+    #: where the risk looks at no tail.
     begins: Floats
 
 

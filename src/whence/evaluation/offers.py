@@ -25,30 +25,19 @@ MOST_ROWS, LEAST_ROWS = 600, 40
 
 @dataclass(frozen=True)
 class Offer:
-    """A forecast that predicts clearly better than a policy's weights.
+    """A forecast that predicts clearly better than a policy's weights."""
 
-    Attributes
-    ----------
-    model : {"linear", "forest", "boosted"}
-        What `ForecastWeights` calls it.
-    explained, own : float
-        The share of the outcomes' variance that it explains on rows that it was not fitted to, and that the policy's
-        own weights do.
-    policy : Policy
-        With that forecast, to be fitted.
-    costs : pair of float, optional
-        What its decisions cost on rows not seen, and what those of the policy as it is do.
-    verdict : {"better", "unclear", "worse", ""}
-        Whether that is clearly less; empty where it was not found out.
-    cost_unit : str
-        Unit of the costs.
-    """
-
+    #: What `ForecastWeights` calls it: "linear", "forest" or "boosted".
     model: str
+    #: The share of the outcomes' variance that it explains on rows that it was not fitted to, and that the policy's
+    #: own weights do.
     explained: float
     own: float
+    #: With that forecast, to be fitted.
     policy: Policy
+    #: What its decisions cost on rows not seen, and what those of the policy as it is do.
     costs: tuple[float, float] | None = None
+    #: Whether that is clearly less: "better", "unclear" or "worse"; empty where it was not found out.
     verdict: str = ""
     cost_unit: str = ""
 

@@ -109,22 +109,11 @@ WAYS = ("sample", "path", "mean", "unit")
 def w_max(weights: Weights, how: str = "sample") -> Floats:
     """Return the upper bounds on the weight of every past observation, over all contexts.
 
-    Parameters
-    ----------
-    weights : Weights
-        Fitted weights. A neighbour never weighs more than 1/k, whatever `how` says, except for "unit".
-    how : {"sample", "path", "mean", "unit"}
-        "sample" is the exact bound: in every tree a sample weighs either nothing or what it weighs at its own
-        context, so that no context gives it more than its own. "path" is the longest path over leaves of
-        successive trees that share a sample, and "mean" the mean of the trees' largest weights (both from the
-        paper's appendix); "unit" is 1.
+    "sample" is the exact bound: in every tree a sample weighs either nothing or what it weighs at its own context, so
+    that no context gives it more than its own. "path" is the longest path over leaves of successive trees that share a
+    sample, and "mean" the mean of the trees' largest weights (both from the paper's appendix); "unit" is 1. A neighbour
+    never weighs more than 1/k, whatever `how` says, except for "unit".
 
-    Returns
-    -------
-    ndarray of shape (n,)
-
-    Examples
-    --------
     >>> from whence.weights import KNNWeights
     >>> w_max(KNNWeights(k=2).fit(np.arange(6.0)[:, None]))
     array([0.5, 0.5, 0.5, 0.5, 0.5, 0.5])

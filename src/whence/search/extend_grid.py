@@ -281,25 +281,17 @@ class _Branching:
 
 @dataclass(frozen=True)
 class Family:
-    """The nodes of some trees, one tree after the other, numbered on, and how they compare coordinates.
+    """The nodes of some trees, one tree after the other, numbered on, and how they compare coordinates."""
 
-    Attributes
-    ----------
-    column : ndarray of int32
-        Column of the grid that each node splits; negative in a leaf.
-    threshold : ndarray
-        What the node compares with.
-    left, right, root : ndarray of int32
-        Children of each node, and the first node of each tree.
-    rounded : bool
-        Whether coordinates are rounded to float32 first.
-    """
-
+    #: Column of the grid that each node splits; negative in a leaf.
     column: Ints
+    #: What each node compares with.
     threshold: Floats
+    #: Children of each node, and the first node of each tree.
     left: Ints
     right: Ints
     root: Ints
+    #: Whether coordinates are rounded to float32 first.
     rounded: bool
 
     def keys(self, thresholds: Floats) -> Floats:

@@ -108,16 +108,8 @@ def _add_curves(criterion: _core.CurveCriterion, curves: list[Broken], amount: f
 class SummedTrees:
     """Trees with a value in every leaf, in the place of weights: what a grid is built from and kept with.
 
-    Parameters
-    ----------
-    trees : list of ArrayTree
-        Laid out in the columns of the search.
-    values : list of ndarray
-        For each of them, the value of every node of the library's tree.
-    offset : float
-        What is added to their sum.
-    inputs : ndarray
-        Past contexts, as the trees see them: where good answers are looked for first.
+    The trees are laid out in the columns of the search, and `values` are those of every node of the library's trees;
+    `offset` is added to their sum. Good answers are looked for first in the past contexts, `inputs` as trees see them.
     """
 
     def __init__(self, trees: Sequence[ArrayTree], values: Sequence[Floats], offset: float, inputs: Floats) -> None:

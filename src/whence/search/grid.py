@@ -30,55 +30,37 @@ Ints = NDArray[np.int32]
 
 @dataclass
 class KeptGrid:
-    """A forest in cells, and what is kept with it between questions.
+    """A forest in cells, and what is kept with it between questions."""
 
-    Attributes
-    ----------
-    grid : _core.Grid
-        The trees in cells. Column j has cells ``0..n`` and faces between them; faces of all columns are concatenated.
-    face_start : ndarray of shape (d + 1,)
-        Where the faces of each column begin; cells of column j begin at ``face_start[j] + j``.
-    cut : ndarray of shape (faces,)
-        Largest float32 value on the lower side of every face, in forest units.
-    below, beyond : ndarray of shape (faces,)
-        Last coordinate below every face, and the first one beyond it: what rounds to either side.
-    samples : ndarray of shape (trees, n)
-        The samples of all leaves; those of a leaf are ``samples.ravel()[first:first + size]``.
-    first, size : ndarray of shape (leaves,)
-        Where the samples of each leaf begin, and how many there are.
-    past : ndarray of shape (n, d), optional
-        Cells of the past contexts, once they were needed.
-    regular : bool
-        Whether the samples of each leaf begin where those of the leaf before it end, and the leaves hold them all.
-    threshold : ndarray of shape (faces,), optional
-        For trees of other libraries, whose faces are told by coordinates alone: the threshold of every face.
-    last : ndarray of shape (faces,), optional
-        For these: the last number before the face, in the model's units.
-    mass : ndarray of shape (n,), optional
-        What each sample counts for in its leaves, where they do not count alike.
-    past_leaves : ndarray of shape (n, trees), optional
-        The leaf of every tree in each past context, once they were needed.
-    past_least : pair of ndarray of shape (n,), optional
-        What the best plan costs at most in each past context, and where that is exact.
-    tables : dict
-        Tables of quantities that questions about sets of plans have needed, the latest one last.
-    """
-
+    #: The trees in cells. Column j has cells ``0..n`` and faces between them; faces of all columns are concatenated.
     grid: _core.Grid
+    #: Where the faces of each column begin, and the last one ends; cells of column j begin at ``face_start[j] + j``.
     face_start: Ints
+    #: Largest float32 value on the lower side of every face, in forest units.
     cut: NDArray[np.float32]
+    #: Last coordinate below every face, and the first one beyond it: what rounds to either side.
     below: Floats
     beyond: Floats
+    #: The samples of all leaves, a row for each tree; those of a leaf are ``samples.ravel()[first:first + size]``.
     samples: Ints
+    #: Where the samples of each leaf begin, and how many there are.
     first: NDArray[np.int64]
     size: NDArray[np.int64]
+    #: Cells of the past contexts, one context per row, once they were needed.
     past: Ints | None = None
+    #: Whether the samples of each leaf begin where those of the leaf before it end, and the leaves hold them all.
     regular: bool = True
+    #: For trees of other libraries, whose faces are told by coordinates alone: the threshold of every face.
     threshold: Floats | None = None
+    #: For these: the last number before the face, in the model's units.
     last: Floats | None = None
+    #: What each sample counts for in its leaves, where they do not count alike.
     mass: Floats | None = None
+    #: The leaf of every tree in each past context, one context per row, once they were needed.
     past_leaves: Ints | None = None
+    #: What the best plan costs at most in each past context, and where that is exact.
     past_least: tuple[Floats, NDArray[np.bool_]] | None = None
+    #: Tables of quantities that questions about sets of plans have needed, the latest one last.
     tables: dict[bytes, _core.StockTable] = field(default_factory=dict)
 
     @cached_property

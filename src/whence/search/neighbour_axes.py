@@ -38,37 +38,24 @@ WEIGHTLESS = 1e-12
 
 @dataclass(frozen=True)
 class Axes:
-    """The axes that can move, and the past contexts along them.
-
-    Attributes
-    ----------
-    each : list of Axis
-        What is known of every axis.
-    points : ndarray of shape (n, q)
-        Past contexts along the axes.
-    base : ndarray of shape (n,)
-        Their distance along the coordinates that cannot move.
-    k : int
-        Number of neighbours.
-    separation, clearance : float
-        Least gap behind the k-th neighbour, and the slightly larger one that contexts are placed with.
-    slopes : ndarray of shape (n, q), optional
-        Where scores stand for squared distances, their slopes along the axes, 0 for a category; `base` is then what
-        the coordinates that cannot move add to them.
-    entries : ndarray of shape (n, categories), optional
-        What each category of every category axis adds to the scores, axis by axis.
-    apart : float
-        Distance of two categories, where no scores stand for distances.
-    """
+    """The axes that can move, and the past contexts along them."""
 
     each: list[Axis]
+    #: Past contexts, one per row, along the axes.
     points: Floats
+    #: Their distance along the coordinates that cannot move.
     base: Floats
+    #: Number of neighbours.
     k: int
+    #: Least gap behind the k-th neighbour, and the slightly larger one that contexts are placed with.
     separation: float
     clearance: float
+    #: Where scores stand for squared distances, their slopes along the axes, 0 for a category, one row for each past
+    #: context; `base` is then what the coordinates that cannot move add to them.
     slopes: Floats | None = None
+    #: What each category of every category axis adds to the scores of each past context, axis by axis.
     entries: Floats | None = None
+    #: Distance of two categories, where no scores stand for distances.
     apart: float = 1.0
 
 
@@ -320,13 +307,7 @@ class Standing(Protocol):
 
 
 class Seeds:
-    """Where to begin: past contexts from the nearest on, and random contexts.
-
-    Attributes
-    ----------
-    due : int
-        Number of boxes after which the next proposal is worth its time.
-    """
+    """Where to begin: past contexts from the nearest on, and random contexts."""
 
     def __init__(self, axes: Axes, search: Standing, settings: SearchSettings, most: int | None = None) -> None:
         self.axes, self.search, self.settings = axes, search, settings
@@ -337,6 +318,7 @@ class Seeds:
         self.lower = np.array([axis.lower for axis in axes.each])
         self.upper = np.array([axis.upper for axis in axes.each])
         self.whole = np.array([axis.kind is AxisKind.CATEGORY for axis in axes.each], dtype=np.bool_)
+        #: Number of boxes after which the next proposal is worth its time.
         self.due = self.settings.seeds_from
         self.next = 0
         self.random = np.random.default_rng(0)

@@ -38,38 +38,26 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Region:
-    """A box of contexts in which an explanation stays true.
+    """A box of contexts in which an explanation stays true."""
 
-    Attributes
-    ----------
-    lower, upper : ndarray of shape (d,)
-        Lowest and highest allowed coordinates: every allowed context between them belongs to it.
-    categories : ndarray of bool of shape (d,)
-        Of coordinates that are categories: whether it is one of the region's. True for numbers.
-    full : ndarray of bool of shape (d,)
-        Of each coordinate: whether the region leaves it as free as the question does.
-    low, high : ndarray of int32
-        First and last cell in every column of the forest.
-    maximal : bool
-        Whether no further cell fits in any direction; otherwise the time was up before that was known.
-    proved : bool
-        Whether the criterion is known to hold in all of it. Of an absolute explanation, it is known against the plans
-        met, and against all plans where every cell was looked at, or a search for any other plan covered them.
-    plans : int
-        Plans that the alternative was held against.
-    nodes : int
-        Boxes examined.
-    """
-
+    #: Lowest and highest allowed coordinates: every allowed context between them belongs to it.
     lower: Floats
     upper: Floats
+    #: Of coordinates that are categories: whether it is one of the region's. True for numbers.
     categories: Bools
+    #: Of each coordinate: whether the region leaves it as free as the question does.
     full: Bools
+    #: First and last cell in every column of the forest.
     low: Ints
     high: Ints
+    #: Whether no further cell fits in any direction; otherwise the time was up before that was known.
     maximal: bool
+    #: Whether the criterion is known to hold in all of it. Of an absolute explanation, it is known against the plans
+    #: met, and against all plans where every cell was looked at, or a search for any other plan covered them.
     proved: bool
+    #: Plans that the alternative was held against.
     plans: int
+    #: Boxes examined.
     nodes: int
 
     def contains(self, points: Floats) -> Bools:
@@ -78,21 +66,13 @@ class Region:
 
 
 def region(question: Question, point: Floats, *, anything: Plans | None = None) -> Region | None:
-    """The largest box around `point`, an explanation, in which the question's criterion holds.
+    """The largest box around `point`, an explanation in coordinates, in which the question's criterion holds.
 
     It lies within what the question allows. Features that `point` leaves as they are today are freed first, then what
     moved grows away from the start, then towards it. None where the time limit passes before the forest is laid out.
-
-    Parameters
-    ----------
-    question : Question
-        What the point explains: risk, plans, ``within``, tau, standard errors and limits are the question's. With
-        standard errors, an absolute one's `better` must name the best plan at any weights: see
-        :func:`whence.search.forest_search.explain`.
-    point : ndarray of shape (d,)
-        A context at which the criterion holds, in coordinates.
-    anything : Plans, optional
-        Of an absolute question: all plans there are, for regions of more cells than can be looked at.
+    Of an absolute question, `anything` are all plans there are, for regions of more cells than can be looked at; with
+    standard errors, its `better` must name the best plan at any weights: see
+    :func:`whence.search.forest_search.explain`.
     """
     kept = grid_of(question)
     if kept is None:
@@ -238,10 +218,7 @@ class _Grower:
     ) -> tuple[Floats | None, bool]:
         """A plan that beats the alternative somewhere in the box, if one was met, and whether there is surely none.
 
-        Raises
-        ------
-        OutOfTime
-            Where the time limit passes.
+        An OutOfTime where the time limit passes.
         """
         looked, all_of_them = self._sample()
         if not all_of_them and anything is not None and not self.question.claim.kappa:
@@ -391,16 +368,8 @@ def beaten_within(
 ) -> tuple[Floats | None, bool]:
     """A context of `box` in which some plan beats the alternative, if one was met, and whether all of it was covered.
 
-    Parameters
-    ----------
-    question : Question
-        Absolute, and without standard errors: ``within`` and tau say when the alternative is beaten.
-    box : Space
-        Where to look.
-    anything : Plans
-        All plans there are.
-    sets : callable
-        The search for sets of plans that belongs to the question's weights.
+    The question is absolute and without standard errors: ``within`` and tau say when the alternative is beaten.
+    `anything` are all plans there are, and `sets` is the search for sets of plans that belongs to its weights.
     """
     # Beaten: (1 + within) times the best costs less than the alternative, by more than tau. The search for sets
     # allows for tau by itself.

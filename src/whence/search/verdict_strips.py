@@ -49,49 +49,30 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Stretch:
-    """Neighbouring values of a feature with one verdict.
+    """Neighbouring values of a feature with one verdict."""
 
-    Attributes
-    ----------
-    begin, end : value
-        Numbers between which it lies; of categories, switches and dates the first and the last value.
-    verdict : {"decision", "alternative", "another"}
-        The plan that is best there: another one only where it is better than both by the share `NEAR`.
-    ahead : {"decision", "alternative"}
-        Which of the two is cheaper there, whatever others are; with as much, the alternative.
-    settled : bool
-        Whether that is so in all of it; otherwise the time was up before it was known that no other plan is better.
-    first, last : float or None
-        Of a feature that takes some numbers only, such as whole ones, the smallest and the largest that lie in it.
-    """
-
+    #: Numbers between which it lies; of categories, switches and dates the first and the last value.
     begin: Any
     end: Any
+    #: The plan that is best there: another one only where it is better than both by the share `NEAR`.
     verdict: Verdict
+    #: Which of decision and alternative is cheaper there, whatever others are; with as much, the alternative.
     ahead: Verdict
+    #: Whether that is so in all of it; otherwise the time was up before it was known that no other plan is better.
     settled: bool
+    #: Of a feature that takes some numbers only, such as whole ones, the smallest and the largest that lie in it.
     first: float | None = None
     last: float | None = None
 
 
 @dataclass(frozen=True)
 class Strip:
-    """The verdicts along one feature.
-
-    Attributes
-    ----------
-    feature : str
-        Its name.
-    ordered : bool
-        Whether its values are numbers or days, so that stretches lie side by side; otherwise there is one per value.
-    exact : bool
-        Whether the verdict was found out everywhere; otherwise at some values, and it may differ in between.
-    stretches : tuple of Stretch
-        In the order of the values.
-    """
+    """The verdicts along one feature, in the order of its values."""
 
     feature: str
+    #: Whether its values are numbers or days, so that stretches lie side by side; otherwise there is one per value.
     ordered: bool
+    #: Whether the verdict was found out everywhere; otherwise at some values, and it may differ in between.
     exact: bool
     stretches: tuple[Stretch, ...]
 
@@ -173,21 +154,10 @@ def strips(
 ) -> list[Strip]:
     """Return which plan is best along every feature, or along `features`, the others as in a context.
 
-    Parameters
-    ----------
-    policy : Policy
-        A fitted policy.
-    row : Series
-        The context, as ``policy.schema_.row`` gives it.
-    alternative : plan, optional
-        The plan to compare with the decision; without it, only other plans are.
-    decision : plan, optional
-        The plan that counts as the decision, where that is not the policy's own in the context.
-    seconds : float, optional
-        Processor seconds after which the problem is no longer solved for cells in which no better plan is known yet.
+    That is `row`, as ``policy.schema_.row`` gives it. The policy's own plan there, or `decision`, is compared with the
+    `alternative` and others. After so many processor `seconds`, the problem is no longer solved for cells in which no
+    better plan is known yet.
 
-    Examples
-    --------
     >>> import numpy as np, whence as wh
     >>> X = np.linspace(0, 1, 40)[:, None]
     >>> forest = wh.ForestWeights(n_trees=1, max_depth=1, random_state=0)
