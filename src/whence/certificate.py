@@ -23,7 +23,7 @@ from whence.explain.robust import CHOOSING, JUDGING, Held, Refitted, Reliance, R
 from whence.explain.rule import fault_of
 from whence.features.kinds import Categorical
 from whence.question import Answer, Question
-from whence.report.build import document_digest, question_digest
+from whence.report.build import EFFORT, document_digest, question_digest
 from whence.report.document import QualityEntry, Report, scalar
 from whence.util.json import number_from_plain, quoted, to_plain
 
@@ -309,12 +309,6 @@ def _askable(value: Any) -> bool:
     return value is None or isinstance(value, bool | int | float) or (isinstance(value, str) and "<" not in value)
 
 
-#: The parts of a question that say only how hard to try, and whom to tell.
-EFFORT = (
-    "engine", "time_limit", "node_limit", "memory_limit", "threads", "options", "on_progress", "on_nearest", "rule",
-)  # fmt: skip
-
-
 def recomputed(said: Explanation, policy: Policy) -> tuple[Explanation, list[str]]:
     """Return `said` computed again, with status, bound and counts as stated, and what in it is wrong.
 
@@ -453,7 +447,7 @@ def request_of(said: Explanation, policy: Policy) -> Request:
         # Documents without a question name the tolerance in the unit of the costs.
         costs = np.abs(np.asarray(policy.problem.costs(plans[0], policy.Y_), dtype=np.float64))
         tolerance = said.tolerance / float(costs.max()) if costs.max() > 0 else 0.0
-    known = set(Request.__dataclass_fields__).difference(EFFORT)
+    known = set(Request.__dataclass_fields__).difference(EFFORT, ("options", "on_progress", "on_nearest", "rule"))
     if record.get("holds") is not None:
         # What the ladder ended with is what is checked.
         record = {**record, "holds": None, "confidence": said.confidence}

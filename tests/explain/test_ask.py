@@ -11,7 +11,7 @@ import whence as wh
 from whence.checks import Rule
 from whence.errors import InputError
 from whence.explain.ask import OPTIONS, Option, Request, SearchRequest
-from whence.report.build import EFFORT
+from whence.report.build import EFFORT, question_digest
 
 
 def test_explain_has_the_options_of_the_table_with_their_defaults() -> None:
@@ -22,8 +22,17 @@ def test_explain_has_the_options_of_the_table_with_their_defaults() -> None:
 
 
 def test_effort_is_left_out_of_the_fingerprint_of_a_question() -> None:
-    """What says how hard to try is no part of what is asked."""
-    assert {name for name, one in OPTIONS.items() if one.effort} == set(EFFORT)
+    """What says how hard to try is no part of what is asked; all of it are options of explain."""
+    assert set(EFFORT) <= set(OPTIONS)
+    asked = {
+        "question": {"kind": "absolute"},
+        "initial": {},
+        "plans": {"decision": 1, "alternative": 2},
+        "risk": "mean",
+    }
+    tried = {**asked, "question": {"kind": "absolute", **dict.fromkeys(EFFORT, 1)}}
+    assert question_digest(tried) == question_digest(asked)
+    assert question_digest({**asked, "question": {"kind": "relative"}}) != question_digest(asked)
 
 
 def test_certificates_record_what_the_table_says() -> None:

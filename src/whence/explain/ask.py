@@ -64,8 +64,6 @@ class Option:
     rule: Rule | None = None
     #: Whether a certificate records it: in every case, where it was given, or not at all.
     recorded: Literal["always", "given", "never"] = "always"
-    #: Whether it says how hard to try, and not what is asked: such options are left out of a question's fingerprint.
-    effort: bool = False
     #: What the key of that name may be in the section [explain] of a project file; None where there is no such key.
     in_file: Rule | None = None
     #: From what a file or a command holds to the value.
@@ -174,19 +172,19 @@ class SearchRequest:
     )  # fmt: skip
     time_limit: float | None = option(
         None, "Stop after this many seconds; none for no limit.", POSITIVE.or_none(),
-        effort=True, in_file=SECONDS, read=read_seconds, flag="time_limit", metavar="SECONDS",
+        in_file=SECONDS, read=read_seconds, flag="time_limit", metavar="SECONDS",
     )  # fmt: skip
-    node_limit: int | None = option(None, "Stop after this many boxes or nodes.", POSITIVE.or_none(), effort=True)
+    node_limit: int | None = option(None, "Stop after this many boxes or nodes.", POSITIVE.or_none())
     memory_limit: int | None = option(
         None, "Stop where the search takes more bytes.", POSITIVE.or_none(),
-        recorded="given", effort=True, in_file=FINITE, read=int, flag="memory_limit", metavar="BYTES", typed=int,
+        recorded="given", in_file=FINITE, read=int, flag="memory_limit", metavar="BYTES", typed=int,
     )  # fmt: skip
     tolerance: float = option(
         1e-6, "Costs count as equal within this share of the alternative's largest sample cost.", at_least(0)
     )
     threads: int | None = option(
         None, "Threads for one question.", THREADS.or_none(", or None"),
-        effort=True, in_file=whole(1, 256, "a whole number from 1 to 256"),
+        in_file=whole(1, 256, "a whole number from 1 to 256"),
     )  # fmt: skip
     on_progress: Callable[[Progress], Any] | None = option(
         None, "Called with how far the search has come; returning False stops it.", FUNCTION.or_none(), recorded="never"
@@ -284,16 +282,16 @@ class Request(SearchRequest):
     own_worlds: bool = option(
         False,
         "Whether to ask this very question, too, in simulated worlds of its own, as far as there is time.",
-        FLAG, recorded="never", effort=True,
+        FLAG, recorded="never",
     )  # fmt: skip
     decision: Any = option(None, "The plan to be explained where it is not what the policy decides.")
     engine: str = option(
         "auto", "The native search, or the integer program.",
-        effort=True, in_file=one_of(*engine_names()), flag="engine", metavar="|".join(engine_names()),
+        in_file=one_of(*engine_names()), flag="engine", metavar="|".join(engine_names()),
     )  # fmt: skip
     known: Any = option(
         None, "A context, or several, in which the plan is known to do: what is nearer is searched for.",
-        recorded="never", effort=True,
+        recorded="never",
     )  # fmt: skip
     separation: float = option(1e-6, "Neighbours only: least gap between the k-th and the next distance.", at_least(0))
     on_nearest: Callable[[Any], Any] | None = option(

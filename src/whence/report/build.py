@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 #: What the source of an explanation tells, or the report that was made of it.
 SAME = ("risk", "risk_words", "kinds", "units", "cost_unit", "outcomes")
-#: The parts of a question that say how hard to try, not what is asked.
+#: The options of explain that say how hard to try, not what is asked.
 EFFORT = ("engine", "time_limit", "node_limit", "memory_limit", "threads", "known", "own_worlds")
 
 
