@@ -158,9 +158,9 @@ class Policy(Decider):
         decision : plan, optional
             The plan to be explained where it is not what the policy decides.
         known : context, table or list of contexts, optional
-            Contexts in which `instead` is known to do, such as the one whose plan it was: the nearest of those in which
-            it does is an answer from the start, and the search looks for nearer ones. Others are ignored; a warning
-            tells where nothing was found beside them.
+            Contexts in which `instead` is known to be good enough, such as the one whose plan it was: the nearest of
+            those in which that is so is an answer from the start, and the search looks for nearer ones. Others are
+            ignored; a warning tells where nothing was found beside them.
         fixed : collection of str
             Features that must stay as they are.
         bounds : mapping, optional

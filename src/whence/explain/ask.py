@@ -290,7 +290,7 @@ class Request(SearchRequest):
         in_file=one_of(*engine_names()), flag="engine", metavar="|".join(engine_names()),
     )  # fmt: skip
     known: Any = option(
-        None, "A context, or several, in which the plan is known to do: what is nearer is searched for.",
+        None, "A context, or several, in which the plan is known to be good enough: what is nearer is searched for.",
         recorded="never",
     )  # fmt: skip
     separation: float = option(1e-6, "Neighbours only: least gap between the k-th and the next distance.", at_least(0))

@@ -38,7 +38,7 @@ class Asked:
     rule: bool = False
     #: The set of plans that is asked about where there is no plan, as plain data.
     instead: Any = None
-    #: A context in which the plan is known to do.
+    #: A context in which the plan is known to be good enough.
     known: dict[str, Any] | None = None
     #: What is asked: to explain, or one of the other questions.
     question: str = "explain"

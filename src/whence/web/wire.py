@@ -308,7 +308,9 @@ class QuestionRequest(_SearchRequest):
         "quantities by name under 'at_least' and 'at_most', pairs under 'between', or plans under 'only'. Without "
         "either, what the project asks about, or any plan."
     )
-    known: Context | None = told("A context in which the plan is known to do, such as the one whose plan it is.")
+    known: Context | None = told(
+        "A context in which the plan is known to be good enough, such as the one whose plan it is."
+    )
     kind: Literal["relative", "absolute"] = "relative"
     within: Annotated[float, Field(ge=0, le=LARGEST, allow_inf_nan=False)] | None = told(
         "For absolute questions: how much more than the best plan the plan may cost, as a share of it. Without it, "
