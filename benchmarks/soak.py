@@ -5,6 +5,7 @@
     python benchmarks/soak.py --cases 10000 --weights drawn
     python benchmarks/soak.py --weights forest --seed 1348
     python benchmarks/soak.py --cases 20000 --weights sets
+    python benchmarks/soak.py --cases 25000 --weights deep
     python benchmarks/soak.py --cases 5000 --weights sure
     python benchmarks/soak.py --cases 5000 --weights forecasts
     python benchmarks/soak.py --weights several --few --minutes 10
@@ -14,7 +15,8 @@
 Data have 0, 1 or 2 decimals, whole numbers, units from 1e-9 to 1e9, heavy ties, duplicates, categories, restrictions,
 contexts outside the history, both kinds and all risks (see ``tests/soaking.py``); "drawn" are questions of every
 predictor and claim with steps, scales, relations, cycles, dates and so on, alone and in pairs
-(``tests/agreement/generator.py``). With ``--milp`` the integer program answers too, as a second judge.
+(``tests/agreement/generator.py``), "deep" ones about forests of any depth, claim by claim (``tests/deep_soaking.py``).
+With ``--milp`` the integer program answers too, as a second judge.
 With ``--few`` few changes, menus and reasons are asked for (``tests/changing.py``).
 "adapters" are models of every other library (``tests/predictors.py``), "decision" decision-aware forests, "sure" sets
 of plans with standard errors (``tests/sure_soaking.py``). "metrics" are neighbours by other metrics, in units of their

@@ -200,7 +200,7 @@ def disagreement(case: Case, **how: Any) -> str:
         return ""
     given = {"decision": case.decision, "kind": case.kind, "fixed": case.fixed, "bounds": case.bounds}
     try:
-        why = case.policy.explain(case.context, case.instead, **given, **how)
+        why = case.policy.explain(case.context, case.instead, within=case.within, **given, **how)
     except WhenceError as error:
         return f"{type(error).__name__}: {error} (brute force: {wanted!r})"
     if why.status not in ("optimal", "already", "none"):

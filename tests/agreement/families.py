@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from tests import forecast_cases, predictors, soaking
 from tests.circle_reference import circle_disagreement
+from tests.deep_soaking import deep_disagreement
 from tests.kernel_soaking import kernel_disagreement
 from tests.metric_soaking import metric_case, metric_disagreement
 from tests.nearness_soaking import nearness_disagreement
@@ -52,6 +53,7 @@ FAMILIES: dict[str, Family] = {
         *(2, 8, 50),
         once=(1348, 1484, 1587, 1892, 2170, 2243, 2562, 2607),
     ),
+    "deep": Family(deep_disagreement, 1, 4, 50),
     "decision": Family(lambda seed: soaking.disagreement(soaking.decision_case(seed)), 1, 4, 60),
     "knn": Family(lambda seed: soaking.disagreement(soaking.neighbour_case(seed)), 1, 4, 15),
     "metrics": Family(lambda seed: metric_disagreement(*metric_case(seed)), 1, 4, 30),
