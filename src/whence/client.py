@@ -25,6 +25,9 @@ from whence.questions.reasons import Reasons
 from whence.questions.rules import Rules
 from whence.util.json import to_plain
 
+#: What the reference shows of it.
+__all__ = ["Client", "DecidedPlan", "SceneEntry"]
+
 #: Where the interface is, below the address of the page.
 API = "/api/v1"
 #: Seconds for which an answer is waited for at a time; the server holds it back no longer than 30.
