@@ -73,7 +73,7 @@ class SearchSettings:
 
     #: Boxes, or plans met, without any context after which all past contexts are looked at: easy questions are over.
     recall_after: int = 1000
-    recall_cuts: int = 8
+    recall_cuts: int = 32
     #: Boxes after which that is so in forests with more leaves than `large_forest`, whose boxes are dear.
     recall_large: int = 32
     #: Work that finding and improving one may take, in seconds that it needs about, and what a solve counts for; wall
