@@ -129,22 +129,3 @@ def test_absolute_questions(block: int, eager: bool) -> None:
             assert own[here] <= question.claim.tau + hair or tied[here]
             found += answer.distance > 0
     assert found > 5
-
-
-@pytest.mark.parametrize("block", seeds(1, 4))
-def test_a_margin_is_another_decision(block: int) -> None:
-    """Better by a share of the decision's cost, or by an amount: never nearer, and the nearest of all cells."""
-    for seed in range(6000 + 25 * block, 6000 + 25 * (block + 1)):
-        for i, (_, question) in enumerate(relative(seed, 1)):
-            at = all_cells(question)
-            scale = float(np.abs(question.claim.decision).max())
-            kappa = (0.0, 1.0)[(seed + i) % 2]
-            before = explain(varied(question, kappa=kappa)).distance
-            for share, amount in ((0.05, 0.0), (0.2, 0.0), (0.2, 0.1 * scale)):
-                asked = varied(question, decision=(1.0 - share) * question.claim.decision - amount)
-                over = excess(question, at, kappa, asked.claim.decision)
-                answer = explain(varied(asked, kappa=kappa))
-                assert_nearest(asked, answer, at, over)
-                if (question.claim.decision >= 0).all() and kappa == 0.0:
-                    assert answer.distance >= before - 1e-12
-                    before = answer.distance

@@ -31,8 +31,12 @@ WAYS: dict[str, dict[str, Any]] = {
     "strong": {"patience": (0, 0), "stalled": 0, "strong_from": (1, 1), "sharp_to": 0},
     "both": {"patience": (2, 2), "stalled": 3, "strong_from": (1, 1), "sharper_from": 3},
 }
-#: Questions that a box given up too early once answered wrongly: seed, and which of its questions.
-ONCE_WRONG = [(101444, 4), (102724, 2), (103306, 1), (104273, 0), (104273, 2), (108873, 1), (110040, 3)]
+#: Questions that were once answered wrongly: seed, and which of its questions. A bound between two float32 numbers
+#: beside a threshold, a tail whose range two rivals narrow; then boxes that were given up too early.
+ONCE_WRONG = [
+    *((470, 2), (618, 0), (618, 4), (867, 3), (1837, 3)),
+    *((101444, 4), (102724, 2), (103306, 1), (104273, 0), (104273, 2), (108873, 1), (110040, 3)),
+]
 
 
 def assert_feasible(question: Question, answer: Answer) -> None:
@@ -122,38 +126,7 @@ def test_the_random_questions_cover_what_they_should() -> None:
     assert wanted <= seen
 
 
-@pytest.mark.parametrize(("seed", "i"), [(470, 2), (618, 0), (618, 4), (867, 3), (1837, 3)])
-def test_questions_that_once_went_wrong(seed: int, i: int) -> None:
-    """A bound between two float32 numbers beside a threshold; a tail whose range two rivals narrow."""
-    question = cases(seed, EACH)[i].question()
-    assert_same(question, explain(question), nearest(question))
-
-
-# ---- the strong bound --------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("block", seeds(1, 4))
-def test_the_strong_bound_equals_brute_force(block: int) -> None:
-    """With the Lagrangian bound from the first box on, 600 random questions are answered as by brute force."""
-    for seed in range(20_000 + block * 30, 20_000 + (block + 1) * 30):
-        for i, case in enumerate(cases(seed, EACH)):
-            question = varied(case.question(), stalled=0, strong_from=(0, 0))
-            try:
-                assert_same(question, explain(question), nearest(question))
-            except AssertionError as error:
-                raise AssertionError(f"strong, cases({seed}, {EACH})[{i}]: {error}") from error
-
-
-@pytest.mark.parametrize("block", seeds(1, 2))
-def test_splits_at_the_sharpest_face_equal_brute_force(block: int) -> None:
-    """With boxes split where both halves gain most from the first one on, 300 questions end as by brute force."""
-    for seed in range(30_000 + block * 30, 30_000 + (block + 1) * 30):
-        for i, case in enumerate(cases(seed, EACH)):
-            question = varied(case.question(), patience=(0, 0), sharp_from=(0, 0))
-            try:
-                assert_same(question, explain(question), nearest(question))
-            except AssertionError as error:
-                raise AssertionError(f"sharp, cases({seed}, {EACH})[{i}]: {error}") from error
+# ---- larger questions ---------------------------------------------------------------------------------
 
 
 def medium_case(seed: int) -> Case:

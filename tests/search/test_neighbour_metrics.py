@@ -1,4 +1,4 @@
-"""Neighbours by other metrics than the plain one: both engines against every vertex of the lines that matter."""
+"""Neighbours by other metrics than the plain one: the integer program against every vertex, and refusals."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.asking import varied
-from tests.blocks import seeds
 from tests.cases import OneOf
 from tests.knn_reference import judge
 from tests.metric_reference import measured, nearest_by_lines
@@ -30,9 +29,9 @@ def _asked(seed: int) -> tuple[Question, list[Any], Any]:
     return varied(question, weights=KNNWeights(before.k, metric).fit(before.points_)), rivals, metric
 
 
-def _agrees(question: Question, rivals: list[Any], metric: Any, engine: str = "search") -> None:
+def _agrees(question: Question, rivals: list[Any], metric: Any) -> None:
     expected = nearest_by_lines(question, rivals, metric, scaled=True)
-    answer = engine_named(engine).answer(question)
+    answer = engine_named("milp").answer(question)
     if expected == np.inf:
         assert (answer.status, answer.point) == ("none", None)
         return
@@ -48,17 +47,10 @@ def _agrees(question: Question, rivals: list[Any], metric: Any, engine: str = "s
     assert judge(question, rivals)(order[: weights.k])
 
 
-@pytest.mark.parametrize("block", seeds(1, 4))
-def test_agrees_with_every_vertex(block: int) -> None:
-    """Euclidean and Mahalanobis neighbours: 240 answers are those of the best vertex."""
-    for seed in range(60 * block, 60 * (block + 1)):
-        _agrees(*_asked(seed))
-
-
 @pytest.mark.parametrize("seed", range(300, 318))
 def test_the_integer_program_agrees_with_every_vertex(seed: int) -> None:
-    """So it is for the integer program, which shares no code with the search."""
-    _agrees(*_asked(seed), engine="milp")
+    """Euclidean and Mahalanobis neighbours; the search is held against the vertices in tests/agreement."""
+    _agrees(*_asked(seed))
 
 
 def test_many_observations_are_proved_quickly() -> None:
