@@ -227,6 +227,56 @@ TABLES = {
         {"price": {"type": "continuous"}, "temp": NUMBER},
         ignore=("income",),
     ),
+    "ranges": Table(
+        {
+            "grade": pd.cut(SOLD, 4, labels=["D", "C", "B", "A"]).astype(str),
+            "full": (np.median(SOLD) < SOLD).astype(int),
+            "temp": TEMP,
+            "sold": SOLD,
+        },
+        ["sold"],
+        {"temp": NUMBER},
+        ignore=("grade", "full"),
+    ),
+    "ahead": Table(
+        {"A": np.roll(SOLD, -1), "B": np.cumsum(SOLD), "C": np.roll(SOLD, -7), "temp": TEMP, "sold": SOLD},
+        ["sold"],
+        {"temp": NUMBER},
+        ignore=("A", "B", "C"),
+    ),
+    "wasted": Table(
+        {"temp": TEMP, "sold": SOLD, "thrown away and wasted": np.maximum(250 - SOLD, 0)},
+        ["sold"],
+        {"temp": NUMBER},
+        ignore=("thrown away and wasted",),
+    ),
+    "same": Table(
+        {"store": ["Ulm"] * ROWS, "days": [6] * ROWS, "temp": TEMP, "sold": SOLD},
+        ["sold"],
+        {"temp": NUMBER},
+        ignore=("store", "days"),
+    ),
+    "months": Table(
+        {
+            "month": pd.date_range("2014-01-01", periods=24, freq="MS").strftime("%b %Y"),
+            "temp": TEMP[:24],
+            "sold": SOLD[:24],
+        },
+        ["sold"],
+        {"temp": NUMBER},
+        "month",
+    ),
+    "shifts": Table(
+        {
+            "shift": [f"{day} {part}" for part in ("early", "late") for day in DAYS.strftime("%Y-%m-%d")],
+            "temp": [*TEMP, *TEMP],
+            "shop": np.repeat(["a", "b"], ROWS),
+            "guests": [*SOLD, *OTHER],
+        },
+        ["guests"],
+        {"temp": NUMBER, "shop": {"type": "categorical"}},
+        "shift",
+    ),
     "hours": Table(
         {"Zeit": pd.date_range("2024-01-01", periods=ROWS, freq="h").strftime("%d.%m.%Y %H:%M"), "Verkauf": SOLD},
         ["Verkauf"],
@@ -257,11 +307,36 @@ def test_the_project_file_that_comes_out(tmp_path: Path, name: str) -> None:
     project = tmp_path / "whence.toml"
     project.write_text(made.text, "utf-8")
     assert findings(project) == []
-    if table.ignore and not {"index", "No", "paid"} & {*table.ignore}:
+    if table.ignore and not {"index", "No", "paid", "store"} & {*table.ignore}:
         seeing = "\n".join(line for line in made.text.splitlines() if not line.startswith("ignore"))
         project.write_text(seeing, "utf-8")
         warned = [str(one) for one in findings(project)]
         assert all(any(f"column {column!r}" in one for one in warned) for column in table.ignore), warned
+
+
+def test_what_is_no_leak(tmp_path: Path) -> None:
+    """Products that sell differently, days on which nothing is open, and what was sold before, are features."""
+    columns = {
+        "product": np.repeat(["rolls", "cake"], ROWS),
+        "open": ["yes" if i % 7 else "no" for i in range(ROWS)] * 2,
+        "sold last week": [*np.roll(SOLD, 7), *np.roll(LEFT, 7)],
+        "sold": [*np.where(np.arange(ROWS) % 7, SOLD, 0), *np.where(np.arange(ROWS) % 7, LEFT, 0)],
+    }
+    (tmp_path / "days.csv").write_text(pd.DataFrame(columns).to_csv(index=False), "utf-8")
+    made = starter(tmp_path / "days.csv", ["sold"])
+    assert made.remarks == []
+    assert list(tomllib.loads(made.text)["features"]) == ["product", "open", "sold last week"]
+
+
+def test_a_column_that_may_be_one_more_outcome_is_named(tmp_path: Path) -> None:
+    """Where only the last of two columns of counts was taken for the outcome, the other one is named."""
+    few = LEFT % 9
+    columns = {"temp": TEMP, "fish": few, "shrimp": SOLD // 20}
+    (tmp_path / "days.csv").write_text(pd.DataFrame(columns).to_csv(index=False), "utf-8")
+    made = starter(tmp_path / "days.csv")
+    assert tomllib.loads(made.text)["outcomes"]["columns"] == ["shrimp"]
+    assert any(one.startswith("'fish' stands beside 'shrimp' and looks like it.") for one in made.remarks)
+    assert starter(tmp_path / "days.csv", ["shrimp"]).remarks == []
 
 
 def test_days_as_contexts(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +21,12 @@ LEAST_ROWS = 20
 ALMOST, VERY_CLOSELY, CLOSELY = 0.98, 0.9, 0.8
 #: The share of an outcome's variance that categories behind it tell; and that columns together do that give it.
 BY_GROUPS, TOGETHER_EXACTLY = 0.5, 0.9995
+#: How closely a column behind the outcomes follows one whose name says that it is only known afterwards.
+BEHIND_BY_NAME = 0.3
+#: The widest gap between groups that were made by cutting an outcome into ranges, as a share of its own range.
+GAP = 0.05
+#: After so many rows an outcome may come again, as the next day's or the next week's.
+AHEAD = (1, 7)
 #: Rows for each column, at least, where all of them are taken together.
 ROWS_EACH = 10
 #: Most columns of numbers of which pairs are added up.
@@ -61,6 +67,8 @@ AFTERWARDS = _words(
 )
 
 
+#: Words for what belongs to rows before.
+EARLIER = _words("lag lagged last prev previous yesterday prior ago vortag vorwoche letzte vorige")
 #: Words that say that something was summed up, but not over what: over the days before, or over the day itself.
 SUMMED = _words("avg mean average")
 
@@ -150,6 +158,22 @@ def _go_together(name: str, last: str, numbers: Mapping[str, pd.Series], likely:
     return middle[1] <= ALIKE * middle[0] and _correlation(one, other) >= TOGETHER
 
 
+def may_be_outcome(numbers: Mapping[str, pd.Series], name: str, outcome: str) -> bool:
+    """Return whether a column counts things as an outcome does, and is of its size.
+
+    Examples
+    --------
+    >>> may_be_outcome({"fish": pd.Series([3, 9, 4]), "shrimp": pd.Series([5, 7, 6])}, "fish", "shrimp")
+    True
+    """
+    one, other = numbers[name], numbers[outcome]
+    whole = bool((one.dropna() % 1 == 0).all() and (other.dropna() % 1 == 0).all())
+    if (KNOWN | AFTERWARDS) & {*words_of(name)} or not whole or one.min() < 0:
+        return False
+    least, most = sorted((float(one.mean()), float(other.mean())))
+    return 0.0 < most <= ALIKE * least and one.nunique() > 2
+
+
 def _adds_up(total: pd.Series, parts: Sequence[pd.Series]) -> bool:
     return _same(total.to_numpy(np.float64), np.sum([part.to_numpy(np.float64) for part in parts], axis=0))
 
@@ -220,6 +244,7 @@ def find_leaks(X: pd.DataFrame, Y: pd.DataFrame, after: Collection[str] = ()) ->
             reason = _told_by_groups(X[str(name)], totals, name in after)
         if reason:
             found[str(name)] = reason
+    found = _in_other_rows(X[numbers], totals) | _cut_into_ranges(X.select_dtypes(exclude="datetime"), totals) | found
     return [Leak(name, found[name]) for name in map(str, X.columns) if name in found]
 
 
@@ -236,6 +261,8 @@ def _reason(name: str, outcome: str, correlation: float, Y: pd.DataFrame, after:
         return f"follows {told}, and is by its name only known afterwards"
     if correlation >= CLOSELY and after and not (KNOWN - SUMMED) & words:
         return f"follows {told}, and stands behind the outcomes"
+    if correlation >= BEHIND_BY_NAME and after and AFTERWARDS & words and not KNOWN & words:
+        return f"stands behind the outcomes, and is by its name only known afterwards (with {told})"
     if correlation >= VERY_CLOSELY and not KNOWN & words:
         return f"follows {told} very closely"
     return ""
@@ -263,6 +290,50 @@ def _told_by_groups(column: pd.Series, Y: pd.DataFrame, after: bool) -> str:
         if behind and told >= BY_GROUPS:
             return f"tells much of {name} (R² {told:.2f}), and stands behind the outcomes"
     return ""
+
+
+def _cut_into_ranges(X: pd.DataFrame, Y: pd.DataFrame) -> dict[str, str]:
+    """Return columns whose groups are ranges of an outcome, which nobody could tell without it.
+
+    Ranges lie side by side. Groups that lie far apart, such as products that sell well and others that do not, are no
+    such sign, nor is a group in which the outcome is always the same, as on days on which nothing is open.
+    """
+    numbers = X.select_dtypes("number")
+    some = numbers.to_numpy(np.float64)[np.unique(np.linspace(0, len(X) - 1, PEEKED).astype(np.int64))]
+    levels = 1 + (np.diff(np.sort(some, axis=0), axis=0) > 0).sum(axis=0)
+    # Most columns of numbers are ruled out by some of the rows.
+    most = min(FEW_LEVELS, len(X) // 5)
+    many = {str(name) for name, count in zip(numbers.columns, levels.tolist(), strict=True) if count > most}
+    found: dict[str, str] = {}
+    for column in [name for name in map(str, X.columns) if name not in many and not KNOWN & {*words_of(name)}]:
+        if not 2 <= X[column].nunique() <= most:
+            continue
+        for name in Y.columns:
+            groups = Y[name].groupby(X[column].to_numpy())
+            ends = sorted(zip(groups.min().tolist(), groups.max().tolist(), strict=True))
+            gaps = [above[0] - below[1] for below, above in pairwise(ends)]
+            within = max(gaps) <= GAP * (ends[-1][1] - ends[0][0])
+            if min(gaps) >= 0.0 and within and all(low < high for low, high in ends):
+                found[column] = f"puts low and high values of {name} into groups that do not overlap"
+    return found
+
+
+def _in_other_rows(X: pd.DataFrame, Y: pd.DataFrame) -> dict[str, str]:
+    """Return columns that are the outcome of a later row, or count an outcome up to the row itself."""
+    values, found = X.to_numpy(np.float64), dict[str, str]()
+    some = np.unique(np.linspace(max(AHEAD), len(X) - 1, PEEKED).astype(np.int64))
+    for name in Y.columns:
+        outcome = Y[name].to_numpy(np.float64)
+        told = {f"is {name} of {'the next row' if rows == 1 else f'{rows} rows later'}": rows for rows in AHEAD}
+        for said, rows in {**told, f"counts up {name}, that of the same row included": 0}.items():
+            before = values[some - rows] if rows else values[some] - values[some - 1]
+            likely = np.mean(np.isclose(before, outcome[some, None], rtol=1e-9, equal_nan=True), axis=0) >= 0.9
+            for j in np.flatnonzero(likely).tolist():
+                shifted = values[:-rows, j] if rows else np.diff(values[:, j])
+                column = str(X.columns[j])
+                if _same(shifted, outcome[max(rows, 1) :]) and not (rows and EARLIER & {*words_of(column)}):
+                    found.setdefault(column, said)
+    return found
 
 
 def _telling_together(X: pd.DataFrame, Y: pd.DataFrame) -> dict[str, str]:

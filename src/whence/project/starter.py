@@ -17,7 +17,7 @@ from whence.features.inference import FEW_LEVELS, MANY_CATEGORIES, recorded_step
 from whence.project.cell_values import days_of, measure_of, unit_of
 from whence.project.csv_files import MISSING, CsvFormat, CsvTable, content, load_csv, number_column
 from whence.project.findings import Findings
-from whence.project.leaks import LEAST_ROWS, Guess, Leak, find_leaks, guess_outcomes, words_of
+from whence.project.leaks import LEAST_ROWS, Guess, Leak, find_leaks, guess_outcomes, may_be_outcome, words_of
 from whence.project.sections import WEIGHTS
 from whence.report.numbers import plain
 from whence.util.text import listed, nearest
@@ -26,6 +26,8 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _TIME = re.compile(r"\d{1,2}:\d{2}")
 #: What to do about times of day.
 TIMES = "Put what matters about its times of day (the hour) in a column of its own."
+#: Rows that a text needs, on average, to be learnt from; and from which on texts that all differ are names.
+ROWS_A_TEXT, NAMED_ROWS = 5, 10
 #: Bytes of a file by which its columns are judged; of a larger one, as many rows from all over it.
 JUDGED = 16_000_000
 
@@ -63,6 +65,8 @@ def starter(data: Path, outcomes: Sequence[str] = (), name: str | None = None, a
         )
     chosen = _outcomes(columns, outcomes, ask)
     index, ignore = _left_out(columns, chosen)
+    if not outcomes and ask is None:
+        columns.remarks.extend(_looking_alike(columns, chosen, ignore))
     features = [column for column in columns.kinds if column not in {*chosen, *ignore}]
     features = [column for column in features if column != index or _parts(columns, column)]
     if not features:
@@ -97,6 +101,18 @@ class _Columns:
         if numbers is None or self.kinds[column] != "whole" or self.table.every > 1 or len(numbers) < LEAST_ROWS:
             return False
         return bool((numbers.diff().iloc[1:] == 1).all())
+
+    def is_constant(self, column: str) -> bool:
+        """Return whether a column holds the same in every row, so that nothing can be learnt from it."""
+        cells = self.table.cells[column]
+        return self.table.every == 1 and len(cells) >= LEAST_ROWS and cells.nunique() == 1
+
+    def is_scarce(self, column: str) -> bool:
+        """Return whether most texts of a column stand in so few rows that nothing can be learnt from them."""
+        rows, texts = len(self.table.cells), self.table.cells[column].nunique()
+        if self.kinds[column] != "text":
+            return False
+        return (texts > MANY_CATEGORIES and texts * ROWS_A_TEXT > rows) or (texts == rows and rows >= NAMED_ROWS)
 
     def loses_times(self, column: str) -> bool:
         """Return whether a column of dates has times of day, and no other column is named after them."""
@@ -134,6 +150,17 @@ def _outcomes(columns: _Columns, given: Sequence[str], ask: Ask | None) -> list[
     return list(dict.fromkeys(given))
 
 
+def _looking_alike(columns: _Columns, outcomes: list[str], ignore: Collection[str]) -> list[str]:
+    """Return a remark on the column before outcomes that were guessed, where it may be one more of them."""
+    names = list(columns.numbers)
+    first = outcomes[0]
+    before = names[names.index(first) - 1] if first != names[0] else first
+    if before in {*outcomes, *ignore} or not may_be_outcome(columns.numbers, before, first):
+        return []
+    alike = f"{before!r} stands beside {first!r} and looks like it."
+    return [f"{alike} If it is an outcome too, name both after --outcomes: as a feature, it lets the policy see it."]
+
+
 def _left_out(columns: _Columns, outcomes: list[str]) -> tuple[str | None, list[str]]:
     """Return the column after which the rows are named, if any, and the columns that are not to be features."""
     table, remarks = columns.table, columns.remarks
@@ -142,8 +169,10 @@ def _left_out(columns: _Columns, outcomes: list[str]) -> tuple[str | None, list[
     dated: str | None = None
     for column, kind in columns.kinds.items():
         distinct = table.cells[column].nunique()
-        name_like = kind == "text" and distinct > MANY_CATEGORIES and distinct > 0.5 * len(table.cells)
-        if column in outcomes or not (kind in ("date", "empty") or name_like or columns.counts(column)):
+        scarce = columns.is_scarce(column)
+        if column in outcomes:
+            continue
+        if not (kind in ("date", "empty") or scarce or columns.counts(column) or columns.is_constant(column)):
             continue
         seen = kind == "date" and _parts(columns, column)
         follows = _follows(columns, column, dated) if seen and dated is not None else ""
@@ -151,7 +180,7 @@ def _left_out(columns: _Columns, outcomes: list[str]) -> tuple[str | None, list[
         if follows:
             ignore.append(column)
             remarks.append(f"Left out {column!r}: {follows}.")
-        elif index is None and kind not in ("empty", "whole") and distinct == len(table.cells):
+        elif index is None and (kind == "date" or scarce) and distinct == len(table.cells):
             index = column
             verb = "is a feature" if seen and len(seen) == 1 else "are features"
             parts = f"; its {listed(seen)} {verb}" if seen else ", which is not a feature"
@@ -186,10 +215,12 @@ def _leaks(columns: _Columns, outcomes: list[str], others: Collection[str]) -> l
 
 def _why_left_out(columns: _Columns, column: str) -> str:
     kind = columns.kinds[column]
+    if kind != "empty" and columns.is_constant(column):
+        return f"every row has {columns.table.cells[column].iloc[0]}"
     if kind in ("empty", "whole"):
         return "it is empty" if kind == "empty" else "it only counts the rows"
     if kind != "date":
-        return "texts are not features"
+        return "of its texts, most stand in too few rows to learn from"
     if columns.days(column) is None:
         return f"times of day are not features. {TIMES[:-1]}"
     return "other columns tell its weekday and month, or it has but one of each"
