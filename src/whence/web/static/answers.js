@@ -68,7 +68,7 @@ export function badge(found) {
 }
 
 /** How often such answers are true, or how many refits agree, with a dot for each of them. */
-export function agreement({ held, reliance, shown }) {
+function agreement({ held, reliance, shown }) {
   if (!shown.agreed) return null;
   const dots = Array.from({ length: held?.refits ?? 0 }, (_, i) => h("i", { class: i < held.times ? "dot yes" : "dot" }));
   return h("div", { class: `agreement ${shown.reliable ? "good" : "open"}` }, dots.length > 0 && h("span", { class: "dots", "aria-hidden": "true" }, dots),
@@ -149,8 +149,7 @@ export function answer(kind, which, result, truly = null) {
     h("p", { class: "verdict", text: linesOf(shown)[0] }),
     linesOf(shown).length > 1 && !found.context && h("p", { class: "soft", text: shown.remedy.split("\n")[0] }),
     costsThere(result),
-    // That the nearest one may be relied on is told in the other card.
-    (which === "holds" || !found.reliance) && agreement(found),
+    agreement(found),
     truly !== null && turnsOnly(truly),
     found.among && result.then && successor(result.then.alternative),
     then && h("div", { class: "row" },

@@ -1,6 +1,6 @@
 // The explanation panel: ask, follow both searches, read the answers: for each where it turns, and where it may be relied on.
 
-import { agreement, answer, filesOf, linesOf } from "./answers.js";
+import { answer, filesOf, linesOf } from "./answers.js";
 import { api } from "./api.js";
 import { asksToRely, changesSlider, conditionsDrawer } from "./conditions.js";
 import { startDock } from "./dock.js";
@@ -54,11 +54,15 @@ function turningCard(kind) {
   let told = "";
 
   function sync(entry, busy) {
-    const { turns } = answersOf(entry);
+    const { turns, holds } = answersOf(entry);
     const waiting = busy && !turns;
-    node.setAttribute("aria-label", `${titleOf(kind)}: where it turns`);
+    // Where no other context was found for it, how far one may rely on this one is told here.
+    const judged = !busy && !holds && turns?.explanation.reliance ? turns.explanation.shown : null;
+    heading.textContent = (judged?.reliable && judged.where) || "Where it turns";
+    node.setAttribute("aria-label", `${titleOf(kind)}: ${heading.textContent.toLowerCase()}`);
+    node.classList.toggle("good", Boolean(judged?.reliable));
     // Beside one to rely on, it is a remark.
-    node.classList.toggle("remark", Boolean(answersOf(entry).holds?.explanation.shown.reliable));
+    node.classList.toggle("remark", Boolean(holds?.explanation.shown.reliable));
     node.classList.toggle("selected", isShown(kind, "turns") && Boolean(thenOf(turns)) && !state.stale);
     node.classList.toggle("stale", state.stale);
     node.setAttribute("aria-busy", String(waiting));
@@ -82,7 +86,7 @@ function turningCard(kind) {
   return { node, sync };
 }
 
-/** The card of the answer to rely on; it is there where that was asked for and there is something to rely on. */
+/** The card of the answer to rely on: there while it is looked for, and where it is another one than the nearest. */
 function reliableCard(kind) {
   const meter = meterFor(refitLine(), () => cancel(kind), () => `Cancel the search for what holds: ${titleOf(kind)}`);
   const heading = h("h4");
@@ -96,7 +100,7 @@ function reliableCard(kind) {
     const found = busy ? null : entry.result?.explanation;
     node.setAttribute("aria-label", `${titleOf(kind)}: where you may rely on it`);
     const waiting = busy && Boolean(turns);
-    node.hidden = !waiting && !found?.reliance;
+    node.hidden = !waiting && !holds;
     node.classList.toggle("good", Boolean(found?.shown.reliable));
     node.classList.toggle("selected", isShown(kind, "holds") && Boolean(thenOf(holds)) && !state.stale);
     node.classList.toggle("stale", state.stale);
@@ -107,7 +111,7 @@ function reliableCard(kind) {
     drawn = mark;
     heading.textContent = found?.shown.where || (judgedByRefits() ? "Where refits agree" : "Where you may rely on it");
     if (node.hidden || waiting) put(body);
-    else redraw(body, holds ? answer(kind, "holds", holds) : [agreement(found), (found.reliance.share ?? found.reliance.judged.refits) > 0 && h("p", { class: "soft", text: "It is the context above." })]);
+    else redraw(body, answer(kind, "holds", holds));
     if (!waiting && found?.reliance && entry.job !== told) {
       announce(`${titleOf(kind)}, ${heading.textContent}: ${found.shown.agreed}`);
       told = entry.job;
