@@ -172,6 +172,13 @@ def test_on_paper_the_versions_are_told(browser: Browser, reports: dict[str, Pat
 PAPER = {"width": 688, "height": 1009}
 
 
+#: How many lines the text of each takes.
+LINES = """all => all.map(one => {
+  const text = document.createRange();
+  text.selectNodeContents(one);
+  return text.getClientRects().length; })"""
+
+
 @pytest.mark.parametrize("case", ["bike-share", "restaurant", "bakery", "city"])
 def test_one_page_for_a_manager(browser: Browser, reports: dict[str, Path], tmp_path: Path, case: str) -> None:
     """On paper the answer, what changes, costs, plans and strips take one page; proof and data stand behind it."""
@@ -191,6 +198,9 @@ def test_one_page_for_a_manager(browser: Browser, reports: dict[str, Path], tmp_
     behind = page.locator(".wh-behind ~ section h2").all_inner_texts()
     assert {"All values of the context", "How sure this is"} <= set(behind)
     assert page.locator(".wh-paper").is_visible()
+    # What a row is called is read in one line, and the table beside it still fits.
+    assert set(page.locator(".wh-many td:first-child").evaluate_all(LINES)) <= {1}
+    assert page.evaluate("document.documentElement.scrollWidth") <= PAPER["width"]
     page.emulate_media(media="screen")
     assert not page.locator(".wh-paper").is_visible()
     page.close()
