@@ -138,7 +138,8 @@ def main() -> None:
             if step == "init":
                 picture(browser, edited(folder / "whence.toml"), "pre", "edit")
         take_report(browser, folder / "why.html")
-        server = Server(str(folder / "whence.toml")).wait_for_workers()
+        # Long enough for simulated worlds on a machine that does other things too.
+        server = Server(str(folder / "whence.toml"), "--time-limit", "300").wait_for_workers()
         try:
             take_page(browser, server.url)
         finally:

@@ -308,6 +308,14 @@ def ask_by_a_hair(page: Page, url: str) -> None:
     expect(page.locator("[data-reliable=relative] .verdict")).to_be_visible()
 
 
+def ask_patiently(page: Page) -> None:
+    """Ask, with the longest limit that the server allows for: pictures show what simulated worlds say."""
+    page.locator("#time-limit").evaluate(
+        "one => { one.value = one.lastElementChild.value; one.dispatchEvent(new Event('change')); }"
+    )
+    asked(page)
+
+
 def take_pictures(browser: Browser, url: str, folder: Path) -> list[Path]:
     """The pictures of the documentation: by day, by night, on a tablet and on a phone."""
     shots = (
@@ -320,7 +328,7 @@ def take_pictures(browser: Browser, url: str, folder: Path) -> list[Path]:
     written = []
     for name, scene, width, colours in shots:
         page = opened(browser, url, scene=scene, width=width, color_scheme=colours, reduced_motion="reduce").page
-        asked(page)
+        ask_patiently(page)
         if width > 600:
             page.locator(".segment", has_text="Then").click()
             page.set_viewport_size({"width": width, "height": 900})
@@ -335,7 +343,27 @@ def take_pictures(browser: Browser, url: str, folder: Path) -> list[Path]:
         page.screenshot(path=path)
         page.context.close()
         written.append(path)
-    return [*written, _both_answers(browser, url, folder), _other_questions(browser, url, folder)]
+    return [
+        *written,
+        _both_answers(browser, url, folder),
+        _other_questions(browser, url, folder),
+        _report(browser, url, folder),
+    ]
+
+
+def _report(browser: Browser, url: str, folder: Path) -> Path:
+    """The picture of a report: what a reader of it sees first."""
+    page = opened(browser, url, scene="city", reduced_motion="reduce").page
+    ask_patiently(page)
+    link = page.locator("[data-kind=relative]").get_by_role("link", name="Report (HTML)").get_attribute("href")
+    text = page.request.get(f"{url}/{link}").text()
+    page.context.close()
+    page = browser.new_context(viewport={"width": 960, "height": 1240}).new_page()
+    page.set_content(text)
+    path = folder / "report.png"
+    page.screenshot(path=path)
+    page.context.close()
+    return path
 
 
 def _both_answers(browser: Browser, url: str, folder: Path) -> Path:
@@ -379,7 +407,8 @@ def _other_questions(browser: Browser, url: str, folder: Path) -> Path:
 
 def main() -> None:
     """Take the pictures into the folder that the command line names."""
-    server = Server().wait_for_workers()
+    # Long enough for simulated worlds on a machine that does other things too.
+    server = Server("--time-limit", "300").wait_for_workers()
     try:
         with chromium() as browser:
             for path in take_pictures(browser, server.url, Path(sys.argv[1])):
