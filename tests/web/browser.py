@@ -397,6 +397,8 @@ def _other_questions(browser: Browser, url: str, folder: Path) -> Path:
     ask_others(page)
     page.evaluate("document.activeElement.blur()")
     page.evaluate("document.getElementById('dock').style.display = 'none'")
+    # What stays at the top of the window would lie across the panel.
+    page.evaluate("document.querySelector('header.top').style.position = 'static'")
     page.mouse.move(0, 0)
     page.wait_for_timeout(300)
     path = folder / "page-questions.png"
