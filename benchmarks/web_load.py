@@ -1,25 +1,28 @@
 """The server under load: people who open the page, decide and ask about bike-share, and what they wait for.
 
-    python benchmarks/web_load.py [--people 200] [--seconds 600] [--table docs/benchmarks/tables/web.md]
+    python benchmarks/web_load.py [--people 200] [--seconds 600] [--think 5] [--table docs/benchmarks/tables/web.md]
 
 Everybody goes round in a closed loop: open the page's scene, set a context of the past and see its decision, check the
-project's own plan, ask why it was not taken, and think for five seconds (half of them at least) after each. They come
-through a trusted proxy that names them, as in a company, so that the limits of one client do not count for all. 200
-people for an hour are ``--seconds 3600``; memory is looked at throughout. The table is printed, and written to the file
-that ``--table`` names; without one, to ``.benchmarks``.
+plan of another context, ask why it was not taken, and think for five seconds (half of them at least) after each. As on
+the page, people go on once they have the first answer: how far it can be relied on follows when there is time for it,
+and whoever asks something else before gives it up. They come through a trusted proxy that names them, as in a company,
+so that the limits of one client do not count for all. 200 people for an hour are ``--seconds 3600``; memory is looked
+at throughout, and ``--think 0`` asks as much as can be answered. The table is printed, and written to the file that
+``--table`` names; without one, to ``.benchmarks``.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import math
 import os
 import random
 import subprocess
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -32,18 +35,20 @@ from _common import ROOT, Report, Settings, milliseconds
 
 #: Seconds that people think between two requests, on average.
 THINK = 5.0
-CALLS = ("open", "decide", "check", "explain")
+CALLS = ("open", "decide", "check", "first answer", "how far to rely on it")
 PROJECT = ROOT / "examples" / "bike-share" / "whence.toml"
 #: What is promised: 95 of 100 decisions and first answers are there within so many seconds.
-PROMISED = {"decide": 0.3, "explain": 5.0}
+PROMISED = {"decide": 0.3, "first answer": 5.0}
+ON_ITS_WAY = ("queued", "running")
 
 
 class Load:
     """What people have seen: seconds by kind of call, and what went wrong."""
 
-    def __init__(self, url: str) -> None:
-        self.url = url
+    def __init__(self, url: str, think: float) -> None:
+        self.url, self.think = url, think
         self.seconds: dict[str, list[float]] = defaultdict(list)
+        self.requests = 0
         self.errors: list[str] = []
 
     async def run(self, people: int, seconds: float) -> None:
@@ -65,37 +70,61 @@ class Load:
 
     async def _round(self, client: httpx.AsyncClient, chance: random.Random) -> None:
         path = "/api/v1/scenes/project"
-        scene = await self._timed("open", client.get(path))
-        await _think(chance)
+        scene = await self._timed("open", client, "GET", path)
+        await self._think(chance)
         row = 1 + chance.randrange(scene["observations"])
-        seen = (await client.get(f"{path}/observations/{row}")).raise_for_status().json()
-        decided = await self._timed("decide", client.post(f"{path}/decide", json={"context": seen["context"]}))
-        await _think(chance)
-        other = (await client.post(f"{path}/decide", json={"context": scene["context"]})).raise_for_status().json()
+        seen = await self._send(client, "GET", f"{path}/observations/{row}")
+        decided = await self._timed("decide", client, "POST", f"{path}/decide", json={"context": seen["context"]})
+        await self._think(chance)
+        other = await self._send(client, "POST", f"{path}/decide", json={"context": scene["context"]})
         asked = {"context": seen["context"], "plan": other["plan"]}
         if other["plan"] == decided["plan"]:
             return
-        await self._timed("check", client.post(f"{path}/check", json=asked))
-        await _think(chance)
+        await self._timed("check", client, "POST", f"{path}/check", json=asked)
+        await self._think(chance)
         began = time.perf_counter()
-        job = (await client.post(f"{path}/explanations", json=asked)).raise_for_status().json()
-        while job["state"] in ("queued", "running"):
-            news = await client.get(f"/api/v1/explanations/{job['job']}", params={"wait": 20})
-            job = news.raise_for_status().json()
-        if job["state"] != "done":
-            raise RuntimeError(f"{job['state']}: {job['error']}")
-        self.seconds["explain"].append(time.perf_counter() - began)
-        await _think(chance)
+        job = await self._send(client, "POST", f"{path}/explanations", json=asked)
+        job = await self._followed(client, job, lambda told: told["nearest"] is not None)
+        self.seconds["first answer"].append(time.perf_counter() - began)
+        enough = time.perf_counter() + self._pause(chance)
+        job = await self._followed(client, job, lambda _: False, enough, brief=True)
+        if job["state"] in ON_ITS_WAY:
+            await self._send(client, "DELETE", f"/api/v1/explanations/{job['job']}")
+            return
+        self.seconds["how far to rely on it"].append(time.perf_counter() - began)
+        await asyncio.sleep(max(0.0, enough - time.perf_counter()))
 
-    async def _timed(self, call: str, request: Any) -> Any:
+    async def _followed(
+        self,
+        client: httpx.AsyncClient,
+        job: Any,
+        enough: Callable[[Any], bool],
+        until: float = math.inf,
+        brief: bool = False,
+    ) -> Any:
+        """A question once it is answered, or as far as it is enough, or as it is at some time."""
+        while job["state"] in ON_ITS_WAY and not enough(job) and (left := until - time.perf_counter()) > 0:
+            news = {"wait": min(20.0, left), "brief": brief}
+            job = await self._send(client, "GET", f"/api/v1/explanations/{job['job']}", params=news)
+        if job["state"] not in (*ON_ITS_WAY, "done"):
+            raise RuntimeError(f"{job['state']}: {job['error']}")
+        return job
+
+    async def _timed(self, call: str, *request: Any, **more: Any) -> Any:
         began = time.perf_counter()
-        answer = (await request).raise_for_status().json()
+        answer = await self._send(*request, **more)
         self.seconds[call].append(time.perf_counter() - began)
         return answer
 
+    async def _send(self, client: httpx.AsyncClient, method: str, path: str, **more: Any) -> Any:
+        self.requests += 1
+        return (await client.request(method, path, **more)).raise_for_status().json()
 
-async def _think(chance: random.Random) -> None:
-    await asyncio.sleep(THINK * chance.uniform(0.5, 1.5))
+    def _pause(self, chance: random.Random) -> float:
+        return self.think * chance.uniform(0.5, 1.5)
+
+    async def _think(self, chance: random.Random) -> None:
+        await asyncio.sleep(self._pause(chance))
 
 
 @contextmanager
@@ -119,6 +148,11 @@ def megabytes(server: psutil.Process) -> float:
     return sum(process.memory_info().rss for process in [server, *server.children()]) / 1e6
 
 
+def processor_seconds(*processes: psutil.Process) -> float:
+    """Processor time of processes so far."""
+    return sum(sum(process.cpu_times()[:2]) for process in processes)
+
+
 async def _watched(load: Load, people: int, seconds: float, server: psutil.Process) -> list[float]:
     """Run the load, and look at the memory ten times meanwhile."""
     seen: list[float] = []
@@ -132,12 +166,14 @@ async def _watched(load: Load, people: int, seconds: float, server: psutil.Proce
     return seen
 
 
-def load(people: int, seconds: float, table: Path) -> None:
-    """Waiting times, what was lost, and memory."""
+def load(people: int, seconds: float, think: float, table: Path) -> None:
+    """Waiting times, what was lost, memory, and where processor time went."""
     report = Report(table.stem, Settings(tables=table.parent))
     with served() as (url, server):
-        run = Load(url)
+        run, own = Load(url, think), psutil.Process()
+        before = [processor_seconds(server), processor_seconds(*server.children()), processor_seconds(own)]
         memory = asyncio.run(_watched(run, people, seconds, server))
+        after = [processor_seconds(server), processor_seconds(*server.children()), processor_seconds(own)]
     for call in CALLS:
         times = np.array(run.seconds[call])
         if not times.size:
@@ -150,12 +186,13 @@ def load(people: int, seconds: float, table: Path) -> None:
             p95_ms=milliseconds(float(np.quantile(times, 0.95))),
             most_ms=milliseconds(float(times.max())),
             promised_ms=milliseconds(PROMISED[call]) if call in PROMISED else "-",
-            lost=len(run.errors),
         )
+    spent = [f"{1e3 * (late - soon) / max(1, run.requests):.1f}" for soon, late in zip(before, after, strict=True)]
     report.text(
-        f"{people} people for {seconds:g} s, who think {THINK:g} s between two requests. Memory of the server and its "
-        f"workers: {memory[0]:.0f} MB after a tenth of the time, {max(memory):.0f} MB at most, "
-        f"{memory[-1]:.0f} MB at the end."
+        f"{people} people for {seconds:g} s, who think {think:g} s between two requests: {run.requests:,} requests, "
+        f"{len(run.errors)} lost. Processor ms a request: the server {spent[0]}, its processes {spent[1]}, and what "
+        f"asks {spent[2]}. Memory of the server and its processes after each tenth of the time, in MB: "
+        f"{', '.join(f'{held:.0f}' for held in memory)}."
     )
     for error in run.errors[:3]:
         print(error)
@@ -166,6 +203,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--people", type=int, default=200)
     parser.add_argument("--seconds", type=float, default=600.0)
+    parser.add_argument("--think", type=float, default=THINK)
     parser.add_argument("--table", type=Path, default=ROOT / ".benchmarks" / "web.md")
     given = parser.parse_args()
-    load(given.people, given.seconds, given.table)
+    load(given.people, given.seconds, given.think, given.table)
