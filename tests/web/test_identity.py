@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 
 import httpx
 import pytest
-from tests.web.live import Live, finished, running, small_scenes
+from tests.web.live import Live, finished, hard_scene, running, small_scenes
 from tests.web.nginx import nginx, nginx_path
 
 from whence.errors import InputError
+from whence.web.pool import LEFT
 from whence.web.server_settings import settings_for
 
 TOKEN = "a-token-of-more-than-sixteen-letters"
@@ -88,6 +91,36 @@ def test_names_from_elsewhere_do_not_count() -> None:
         named = {"x-remote-user": "anna", "authorization": f"Bearer {TOKEN}"}
         assert client.get("/api/v1/scenes", headers=named).status_code == 200
         assert "anna" not in client.get("/", headers=named).text
+
+
+def test_names_are_read_as_proxies_write_them() -> None:
+    """A name comes in UTF-8, as access lists have it; of two names in one request, one is made up, and none counts."""
+    given = {"trusted_proxies": ("127.0.0.1/32",), "token": TOKEN, "access": {"bakery": ("jürgen",)}, **NAMED}
+    with running(small_scenes()[:1], **given) as live, live.client() as client:
+        named = client.get("/api/v1/scenes", headers=[("x-remote-user", "jürgen".encode())])
+        assert [scene["id"] for scene in named.json()] == ["bakery"]
+        both = [("x-remote-user", "jürgen".encode()), ("x-remote-user", b"ben")]
+        assert client.get("/api/v1/scenes", headers=both).status_code == 401
+
+
+def test_who_did_not_ask_stops_no_search() -> None:
+    """Others may look at a search, and read its answer, but neither stop it nor end it by going away."""
+    given = {"trusted_proxies": ("127.0.0.1/32",), **NAMED}
+    with ExitStack() as stack:
+        live = stack.enter_context(running([hard_scene()], **given))
+        anna, ben = (stack.enter_context(live.client(headers={"x-remote-user": name})) for name in ("anna", "ben"))
+        own = anna.get("/api/v1/scenes/hard").json()
+        asked = {"context": own["context"], "plan": own["alternative"]}
+        address = f"/api/v1/explanations/{anna.post('/api/v1/scenes/hard/explanations', json=asked).json()['job']}"
+        assert ben.delete(address).status_code == 403
+        assert ben.post(f"{address}/cancel").status_code == 403
+        with suppress(httpx.ReadTimeout):
+            # Gone before there is any news.
+            while ben.get(address, params={"wait": 20}, timeout=httpx.Timeout(20.0, read=0.05)).is_success:
+                pass
+        time.sleep(LEFT + 1.0)
+        assert anna.get(address).json()["state"] in ("queued", "running")
+        assert anna.delete(address).status_code == 202
 
 
 def test_names_need_a_proxy() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import math
 import platform
+import struct
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import fields, is_dataclass
 from datetime import date, time
@@ -30,6 +31,8 @@ DEEPEST = 100
 #: What is written as a truth value, and what as a number.
 TRUTH = (bool, np.bool_)
 NUMBER = (int, float, np.integer, np.floating)
+#: A number as it is written.
+_DOUBLE = struct.Struct("<d")
 #: Where classes stood when they were first taken into a fingerprint: documents from then are still to agree.
 FORMERLY = {"whence.features.kinds": "whence.kinds"}
 
@@ -61,6 +64,10 @@ class Writer:
         # Most of a document is texts: the one question for them comes first.
         if type(value) is str:
             self._token("text", value.encode("utf-8", "surrogatepass"))
+        elif type(value) is float and value == value:
+            # As below, at a tenth of the time; the sum makes one zero of two.
+            self._token("number")
+            self._token("numbers", _DOUBLE.pack(value + 0.0))
         elif value is None or value is pd.NA or value is pd.NaT:
             self._token("none")
         elif isinstance(value, TRUTH):
@@ -94,7 +101,11 @@ class Writer:
         self._token("numbers", plain.tobytes())
 
     def _composed(self, value: Any, path: str) -> None:
-        if isinstance(value, np.ndarray | pd.Index | pd.api.extensions.ExtensionArray):
+        if type(value) is dict:
+            self._mapping(value, path)
+        elif type(value) is list:
+            self._sequence(value, path)
+        elif isinstance(value, np.ndarray | pd.Index | pd.api.extensions.ExtensionArray):
             array = np.asarray(value)
             if array.dtype.kind in "iuf" and array.ndim == 1:
                 self._numbers(array)
@@ -111,18 +122,21 @@ class Writer:
             order = np.lexsort((matrix.col, matrix.row))
             self.write([list(matrix.shape), *(part[order] for part in (matrix.row, matrix.col, matrix.data))], path)
         elif isinstance(value, Mapping):
-            # In the order of their names, whatever the order in which they were put in.
-            entries = sorted(value.items(), key=lambda pair: pair[0] if isinstance(pair[0], str) else digest(pair[0]))
-            self._token("mapping", str(len(entries)).encode())
-            for key, entry in entries:
-                self.write(key, path)
-                self.write(entry, f"{path}.{key}" if path else str(key))
+            self._mapping(value, path)
         elif isinstance(value, Set):
             self._token("set", "".join(sorted(digest(entry) for entry in value)).encode())
         elif isinstance(value, Sequence):
             self._sequence(value, path)
         else:
             self._object(value, path)
+
+    def _mapping(self, value: Mapping[Any, Any], path: str) -> None:
+        # In the order of their names, whatever the order in which they were put in.
+        entries = sorted(value.items(), key=lambda pair: pair[0] if isinstance(pair[0], str) else digest(pair[0]))
+        self._token("mapping", str(len(entries)).encode())
+        for key, entry in entries:
+            self.write(key, path)
+            self.write(entry, f"{path}.{key}" if path else str(key))
 
     def _sequence(self, values: Sequence[Any], path: str) -> None:
         # Nearly all are lists of floats, which need no look at each.

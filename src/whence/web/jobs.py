@@ -113,7 +113,7 @@ async def news_of(request: Request, job: Job, wait: float) -> None:
     if wait > 0 and not job.finished:
         crowd: Crowd = request.scope[CROWD]
         with crowd.waiting(client_of(request).key) as enough:
-            await pool.follow(job, _while_there(request, job.news(wait), enough))
+            await pool.follow(job, client_of(request), _while_there(request, job.news(wait), enough))
 
 
 async def _while_there(request: Request, waiting: Coroutine[Any, Any, None], enough: asyncio.Event) -> bool:
@@ -254,14 +254,14 @@ def add_common(
     @api.delete(there, status_code=202, response_model=model)
     async def cancel(job: str, request: Request) -> Response:
         """Stop searching; what was found so far stays."""
-        found = find(request, job)
+        found = _own(request, find(request, job))
         pool_of(request).cancel(found)
         return shown(request, found, 202)
 
     @api.post(f"{there}/cancel", status_code=204, response_class=Response)
     async def give_up(job: str, request: Request) -> Response:
         """Stop searching, said in passing: what a page can still send while it is closed (`navigator.sendBeacon`)."""
-        pool_of(request).cancel(find(request, job))
+        pool_of(request).cancel(_own(request, find(request, job)))
         return Response(status_code=204)
 
     written: dict[int | str, dict[str, Any]] = {200: {"content": {"text/html": {}}}}
@@ -278,6 +278,13 @@ def add_common(
     async def data(job: str, request: Request) -> Response:
         found = find(request, job)
         return taken_away(found, data_of(found), "json")
+
+
+def _own(request: Request, job: Job) -> Job:
+    """A job that whoever sent a request has asked for; 403 where it is somebody else's, who would lose the answer."""
+    if job.client.key != client_of(request).key:
+        raise HTTPException(403, "A search is stopped by whoever asked for it.")
+    return job
 
 
 def _find(request: Request, id: str) -> Job:
@@ -344,9 +351,14 @@ DRAWN = ("gaining", "losing")
 INSIDE = ("unrestricted", "nearest")
 
 
+def packed_json(text: str | bytes) -> bytes:
+    """JSON, compressed, as it is kept until it goes out: quickly, since that is soon for most answers."""
+    return zlib.compress(text.encode() if isinstance(text, str) else text, 1)
+
+
 def packed_result(result: BaseModel) -> bytes:
-    """A result as JSON, compressed, as it is kept until it goes out."""
-    return zlib.compress(result.model_dump_json().encode())
+    """A result as JSON, compressed."""
+    return packed_json(result.model_dump_json())
 
 
 def result_of(scene: Scene, explanation: Explanation, document: dict[str, Any] | None = None) -> models.Result:

@@ -10,6 +10,7 @@ import logging
 import math
 import pickle
 import secrets
+import sqlite3
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field, replace
@@ -252,8 +253,7 @@ class Pool:
         self._enter(job)
         if not asked.quick:
             job.on_finish = self._keep
-            if self._store is not None:
-                self._store.put(entry_of(job))
+            self._write(entry_of(job))
         return job
 
     def resume(self) -> None:
@@ -276,12 +276,20 @@ class Pool:
     def _keep(self, job: Job) -> None:
         if self._metrics is not None:
             self._metrics.finished(job)
-        if self._store is not None:
-            found: dict[str, Any] = {}
-            if job.answer is not None:
-                found = {"result": job.answer.result, "data": job.answer.data}
-            entry = replace(entry_of(job), nearest=job.nearest, error=job.error, **found)
-            self._store.put(finished(entry, job.state))
+        found: dict[str, Any] = {}
+        if job.answer is not None:
+            found = {"result": job.answer.result, "data": job.answer.data}
+        entry = replace(entry_of(job), nearest=job.nearest, error=job.error, **found)
+        self._write(finished(entry, job.state))
+
+    def _write(self, entry: Entry) -> None:
+        """Write a question into the store; where that cannot be written, who asks is answered all the same."""
+        if self._store is None:
+            return
+        try:
+            self._store.put(entry)
+        except sqlite3.Error as error:
+            log.error("The question %s could not be stored: %s.", entry.id, error)
 
     async def quickly(self, asked: Asked, client: Client, gone: Awaitable[None]) -> Answered | Failed:
         """What is soon told, unless whoever asked is gone before; TooMany where the client has enough waiting."""
@@ -336,10 +344,11 @@ class Pool:
             worker.send(Cancel(job.asked.number))
             self._end_later(ABANDONED if job.asked.quick else DEAF, job, worker)
 
-    async def follow(self, job: Job, waiting: Awaitable[bool]) -> None:
+    async def follow(self, job: Job, client: Client, waiting: Awaitable[bool]) -> None:
         """Let somebody wait for news of a job, until they are gone (False) or not (True).
 
-        Once nobody waits any more, and nobody asks again soon, the job is stopped.
+        Once nobody waits any more, whoever asked is among those who did, and nobody asks again soon, the job is
+        stopped.
         """
         stays = False
         job.followers += 1
@@ -347,7 +356,8 @@ class Pool:
             stays = await waiting
         finally:
             job.followers -= 1
-            self._stop_later(job, SILENT if stays else LEFT)
+            if client.key == job.client.key or job.leaving is not None:
+                self._stop_later(job, SILENT if stays else LEFT)
 
     def visited(self, job: Job) -> None:
         """Somebody has asked for a job: if it was about to be given up, it has time again."""

@@ -35,6 +35,8 @@ from whence.weights.forecast_weights import ForecastWeights
 
 #: Observations that are named as those that weigh most.
 NAMED = 8
+#: Most past observations that are remembered as they are told.
+SEEN = 2_000
 #: Most values of a distribution of outcomes.
 ATOMS = 200
 
@@ -143,6 +145,19 @@ class Scene:
 
     def listed(self, rows: Sequence[int]) -> list[models.Observation]:
         """The past observations at some positions."""
+        new = [row for row in rows if row not in self._seen]
+        if len(self._seen) + len(new) > SEEN:
+            self._seen.clear()
+            new = list(rows)
+        self._seen.update(zip(new, self._told(new), strict=True))
+        return [self._seen[row] for row in rows]
+
+    @cached_property
+    def _seen(self) -> dict[int, models.Observation]:
+        """Past observations that were told lately: those that weigh most in one context do so in many."""
+        return {}
+
+    def _told(self, rows: Sequence[int]) -> list[models.Observation]:
         held = self.policy.X_.iloc[list(rows)]
         # All of a column at once: tables are slow to take apart row by row.
         contexts = zip(*(held[name].tolist() for name in held), strict=True)

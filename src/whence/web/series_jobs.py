@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -35,6 +34,7 @@ from whence.web.jobs import (
     find_scene,
     job_response,
     news_of,
+    packed_json,
     packed_result,
     result_of,
     settings_of,
@@ -222,7 +222,7 @@ def put(ask: Callable[..., Any], scene: Scene, asked: Asked, **more: Any) -> Any
 def answered(scene: Scene, found: Result | Crossing, stopped: bool) -> Answered:
     """The answer for the page, and the whole of it as data."""
     result = shown_forecast(scene, found) if isinstance(found, Crossing) else _page_entry(scene, found)
-    data = zlib.compress(str(found.to_json()).encode())
+    data = packed_json(str(found.to_json()))
     proved = str(getattr(found, "status", ""))
     return Answered(stopped=stopped, result=packed_result(result), data=data, proved=proved)
 

@@ -95,8 +95,8 @@ class ServerSettings:
         """The person whom a trusted proxy has named, and their groups; nobody where it has not, or is none."""
         if self.user_header is None or not _among(peer, self.trusted_proxies):
             return "", ()
-        groups = headers.get(self.groups_header, "") if self.groups_header is not None else ""
-        user = headers.get(self.user_header, "").strip()[:200]
+        groups = _named(headers, self.groups_header) if self.groups_header is not None else ""
+        user = _named(headers, self.user_header).strip()[:200]
         return user, tuple(name.strip() for name in groups[:4000].split(",") if name.strip()) if user else ()
 
     def known_tokens(self) -> Tokens:
@@ -256,6 +256,16 @@ def is_origin(origin: str, public: Public) -> bool:
         return False
     usual = PORTS[page.scheme]
     return page.hostname is not None and (page.hostname, page.port or usual) == (own.hostname, own.port or usual)
+
+
+def _named(headers: Headers, name: str) -> str:
+    """A header that holds names, which proxies send in UTF-8; empty where there are several, one of them made up."""
+    several = headers.getlist(name)
+    given = several[0] if len(several) == 1 else ""
+    try:
+        return given.encode("latin-1").decode()
+    except UnicodeDecodeError:
+        return given
 
 
 def _last(headers: Headers, name: str) -> str:

@@ -14,7 +14,6 @@ import signal
 import sys
 import threading
 import time
-import zlib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import IO, Any
@@ -25,7 +24,7 @@ from whence.errors import WhenceError
 from whence.explain.explanation import Explanation
 from whence.explain.robust import worlds_of
 from whence.question import Progress
-from whence.web.jobs import packed_result, result_of
+from whence.web.jobs import packed_json, packed_result, result_of
 from whence.web.messages import (
     Answered,
     Asked,
@@ -186,7 +185,7 @@ def _answered(scene: Scene, explanation: Explanation, stopped: bool) -> Answered
     return Answered(
         stopped=stopped,
         result=packed_result(result_of(scene, explanation, document)),
-        data=zlib.compress(msgspec.json.encode(document)),
+        data=packed_json(msgspec.json.encode(document)),
         nearest=None if near is None else packed_result(result_of(scene, near)),
         proved=explanation.status,
     )
