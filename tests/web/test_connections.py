@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import threading
 import time
@@ -13,6 +14,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 from tests.web.live import Live, running, until
+from tests.web.moody import HANGS, moody_scene
 
 from whence.web.server import configuration
 from whence.web.server_settings import ServerSettings
@@ -151,16 +153,21 @@ def test_idle_connections_make_room(strict: Live) -> None:
 
 def test_where_all_are_busy_the_newest_is_refused() -> None:
     """Connections whose requests are being answered are not cut off for a newcomer, who is told to come back."""
-    with running([], connections=2, arrival=5.0) as server:
-        body = b"POST /api/scenes/x/decide HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 5\r\n\r\n"
+    with running([moody_scene()], connections=2) as server:
+        until(lambda: bool(server.deciders), 120.0)
+        with server.client() as client:
+            own = client.get("/api/v1/scenes/moody").json()["context"]
+        body = json.dumps({"context": own, "plan": [3.0, HANGS]})
+        head = "POST /api/v1/scenes/moody/check HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
         with line_to(server) as first, line_to(server) as second:
-            first.sendall(body)
-            second.sendall(body)
-            time.sleep(0.5)
+            for line in (first, second):
+                line.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n{body}".encode())
+            until(lambda: len(server.app.state.pool._jobs) == 2, 30.0)
             with line_to(server) as third:
                 assert rest_of(third).startswith(b"HTTP/1.1 503")
-            first.sendall(b"{}{}}")
-            assert first.recv(65536).startswith(b"HTTP/1.1 415")
+            first.settimeout(0.2)
+            with pytest.raises(TimeoutError):
+                first.recv(1)
 
 
 def test_what_is_no_request_is_refused_with_a_sentence(strict: Live) -> None:
@@ -186,14 +193,19 @@ def test_who_is_still_sending_can_read_the_answer(strict: Live) -> None:
 
 def test_requests_that_are_still_to_be_read_are_not_taken_for_idle() -> None:
     """Of many that come at once, the first are answered, and are not given up before their requests were looked at."""
-    with running([], connections=4) as server, ExitStack() as open_lines:
+    with running([], connections=4, trusted_proxies=("127.0.0.1/32",)) as server, ExitStack() as open_lines:
         held = threading.Event()
         server.app.state.pool._tasks[0].get_loop().call_soon_threadsafe(held.wait)
         lines = [open_lines.enter_context(line_to(server)) for _ in range(6)]
-        for line in lines:
-            line.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        for number, line in enumerate(lines):
+            # Each from somebody else, so that the limits of one client do not count.
+            head = f"GET /api/v1/scenes HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Forwarded-For: 10.0.0.{number + 1}\r\n\r\n"
+            line.sendall(head.encode())
         held.set()
-        assert [line.recv(65536).split()[1] for line in lines] == [b"200"] * 4 + [b"503"] * 2
+        statuses = [line.recv(65536).split()[1] for line in lines]
+        assert statuses[:4] == [b"200"] * 4
+        # There is no room for the others, whether that is seen by their connections or by their requests.
+        assert set(statuses[4:]) <= {b"429", b"503"}
 
 
 def test_a_connection_is_kept_for_the_next_request() -> None:

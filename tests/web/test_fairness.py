@@ -132,6 +132,22 @@ def test_connections_that_wait_make_room(shared: tuple[Live, Path]) -> None:
     until(lambda: live.app.state.pool.idle, 30.0)
 
 
+def test_half_sent_requests_make_room(shared: tuple[Live, Path]) -> None:
+    """Decisions and probes that are begun and never sent to their end keep nobody from health and decisions."""
+    live = shared[0]
+    host = live.url.removeprefix("http://")
+    own = f"Host: {host}\r\nAuthorization: Bearer {FIRST}\r\nContent-Type: application/json\r\n"
+    with program(live, SECOND) as ben, ExitStack() as lines:
+        context = {"context": question(ben)["context"]}
+        for begun in ("POST /api/v1/scenes/hard/decide", "GET /healthz"):
+            for _ in range(24):
+                line = lines.enter_context(socket.create_connection(("127.0.0.1", int(host.split(":")[1]))))
+                line.sendall(f"{begun} HTTP/1.1\r\n{own}Content-Length: 1000\r\n\r\n".encode())
+            assert httpx.get(f"{live.url}/healthz").status_code == 200
+            assert httpx.get(f"{live.url}/readyz").status_code == 200
+            assert ben.post("/api/v1/scenes/hard/decide", json=context).status_code == 200
+
+
 @pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="no such signal")
 def test_a_stopped_worker_is_noticed_and_replaced(shared: tuple[Live, Path]) -> None:
     """Workers that are stopped are not called ready, and others take their place; health needs no token."""
@@ -198,6 +214,16 @@ def test_tokens_change_without_a_restart(shared: tuple[Live, Path], monkeypatch:
             assert anna.get("/api/v1/scenes").status_code == 200
         file.write_text(before + "\n")
         assert ben.get("/api/v1/scenes").status_code == 200
+
+
+def test_links_of_one_token_take_no_room_from_others(shared: tuple[Live, Path]) -> None:
+    """Whoever makes links without end loses the oldest of their own; those of others still open the page."""
+    live = shared[0]
+    with program(live) as anna, program(live, SECOND) as ben, live.client() as browser:
+        others = ben.post("/api/v1/links").json()["path"]
+        made = [anna.post("/api/v1/links").json()["path"] for _ in range(guarding.LINKS + 1)]
+        # The last one opens the page, and the cookie with it.
+        assert [browser.get(f"/{path}").status_code for path in (made[0], others)] == [401, 303]
 
 
 def test_wrong_tokens_are_throttled_and_logged(caplog: pytest.LogCaptureFixture) -> None:

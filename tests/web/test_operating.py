@@ -55,6 +55,22 @@ def test_counts_and_access_log(caplog: pytest.LogCaptureFixture) -> None:
     assert told["abc-12345"]["client"] == "token default"
 
 
+def test_strangers_make_up_neither_counts_nor_lines(caplog: pytest.LogCaptureFixture) -> None:
+    """Addresses and methods that there are not are counted as one, and no address begins a line of its own."""
+    with caplog.at_level(logging.INFO, "whence.access"), running([], metrics=True) as live, live.client() as stranger:
+        for number in range(20):
+            stranger.get(f"/api/v1/made-up-{number}")
+            stranger.get(f"/questions/made-up-{number}/report.html")
+            stranger.request(f"MADE{number}", "/healthz")
+        stranger.get("/%0aforged%20line")
+        text = stranger.get("/metrics").text
+    assert "made-up" not in text
+    assert len([line for line in text.splitlines() if line.startswith("whence_requests_total{")]) < 8
+    assert 'whence_requests_total{method="GET",route="other",status="404"}' in text
+    told = [record.getMessage() for record in caplog.records if "forged" in record.getMessage()]
+    assert told == ["GET /%0aforged%20line 404"]
+
+
 def test_settings_from_everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The command counts before the environment, and that before the file; what is printed says so, but no token."""
     file = tmp_path / "settings.toml"

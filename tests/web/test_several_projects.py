@@ -5,12 +5,17 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import socket
+import subprocess
+import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
 import pytest
 from tests.cli.support import run
+from tests.processes import usual_signals
 from tests.web.browser import Server
 from tests.web.live import Live, finished, running, until
 
@@ -114,6 +119,34 @@ def test_sighup_reads_everything_again(folder: Path, tmp_path: Path) -> None:
             until(lambda: client.get("/api/v1/scenes/a").json()["title"] == "C?", 60.0)
     finally:
         server.stop()
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="no such signal")
+def test_sighup_ends_no_server_that_is_still_reading(tmp_path: Path) -> None:
+    """A server that is told to read again before it has read at all comes up all the same."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "whence", "serve", str(write(tmp_path / "a", "A?")), "--port", str(port)]
+
+    def answers(path: str) -> bool:
+        with suppress(httpx.TransportError):
+            return httpx.get(f"http://127.0.0.1:{port}/{path}", timeout=30.0).status_code == 200
+        return False
+
+    def listens() -> bool:
+        with suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+            return True
+        return False
+
+    with subprocess.Popen([*command, "--no-browser"], stderr=subprocess.DEVNULL, preexec_fn=usual_signals) as process:
+        try:
+            # It listens before it reads, and answers only then.
+            until(listens, 60.0)
+            process.send_signal(signal.SIGHUP)
+            until(lambda: answers("healthz") or process.poll() is not None, 60.0)
+            assert process.poll() is None
+        finally:
+            process.terminate()
 
 
 def test_a_store_is_verified_as_a_whole(tmp_path: Path) -> None:

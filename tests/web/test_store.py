@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +91,26 @@ def test_what_is_too_old_is_forgotten(tmp_path: Path) -> None:
     store.tidy()
     assert [entry.id for entry in store.entries()] == ["new"]
     store.close()
+
+
+def test_a_store_that_cannot_be_written_stops_nobody(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """While somebody else holds the file, questions are answered and the log says that they were not stored."""
+    file = tmp_path / "store.sqlite"
+    with running(small_scenes()[:1], store=str(file)) as live, live.client() as client:
+        live.wait_for_workers()
+        before = live.workers
+        own = client.get("/api/v1/scenes/bakery").json()
+        asked = {"context": own["context"], "plan": own["alternative"]}
+        with closing(sqlite3.connect(file, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            job = client.post("/api/v1/scenes/bakery/explanations", json=asked).json()["job"]
+            assert finished(client, job)["state"] == "done"
+            other.execute("ROLLBACK")
+        assert [record.getMessage() for record in caplog.records if "could not be stored" in record.getMessage()]
+        assert live.workers == before
+        again = client.post("/api/v1/scenes/bakery/explanations", json=asked).json()["job"]
+        assert finished(client, again)["state"] == "done"
+        assert [one["job"] for one in client.get("/api/v1/scenes/bakery/questions").json()] == [again]
 
 
 def test_another_file_is_refused(tmp_path: Path) -> None:

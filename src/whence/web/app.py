@@ -15,6 +15,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, FastAPI, HTTPException, Path, Query, Request, Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.routing import Route
 
 from whence import __version__
 from whence.report.fingerprint import versions
@@ -138,7 +139,7 @@ async def show_strips(scene: str, asked: models.StripsRequest, request: Request)
 
 
 @api.post("/links", status_code=201)
-def make_link(request: Request) -> models.Link:
+async def make_link(request: Request) -> models.Link:
     """A link that opens the page once, for somebody who is to be let in without knowing a token."""
     tokens: Tokens = request.app.state.tokens
     if not tokens.needed:
@@ -199,17 +200,25 @@ def create_app(
     app.state.tokens = settings.known_tokens()
     app.state.metrics = Metrics() if settings.metrics else None
     app.add_middleware(Guard, settings=settings, tokens=app.state.tokens)
-    app.add_middleware(Recorder, metrics=app.state.metrics, root_path=settings.root_path)
     answer_problems(app, HEADERS)
-    for router in (api, explanations, questions, audit):
+    routers = (api, explanations, questions, audit)
+    for router in routers:
         app.include_router(router, prefix=API, responses=described(REFUSALS))
         # The addresses that there were before the interface had versions.
         app.include_router(router, prefix=OLD_API, include_in_schema=False)
-    app.include_router(_pages())
+    app.include_router(pages := _pages())
+    paths = [f"{prefix}{path}" for prefix in (API, OLD_API) for path in ("/openapi.json", *_paths(*routers))]
+    counted = [*_paths(pages), *paths]
+    app.add_middleware(Recorder, metrics=app.state.metrics, root_path=settings.root_path, routes=counted)
     app.openapi = lambda: _described(app)  # type: ignore[method-assign]
     [own] = [route for route in app.routes if getattr(route, "path", "") == app.openapi_url]
     app.add_route(f"{OLD_API}/openapi.json", own.endpoint, include_in_schema=False)  # type: ignore[attr-defined]
     return app
+
+
+def _paths(*routers: APIRouter) -> list[str]:
+    """Where the routes of routers are."""
+    return [route.path for router in routers for route in router.routes if isinstance(route, Route)]
 
 
 def _swap(app: FastAPI, scene: Scene) -> None:
@@ -269,12 +278,13 @@ def _pages() -> APIRouter:
             raise HTTPException(404, "There is no such file.")
         return _tagged(request, path.read_bytes(), _TYPES[path.suffix])
 
+    # These need no thread: all may be taken.
     @pages.get("/healthz")
-    def alive() -> Response:
+    async def alive() -> Response:
         return Response("alive\n", media_type="text/plain")
 
     @pages.get("/readyz")
-    def ready(request: Request) -> Response:
+    async def ready(request: Request) -> Response:
         pool = pool_of(request)
         if pool.draining:
             return problem_response(503, "The server is about to end.")

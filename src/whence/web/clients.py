@@ -175,13 +175,17 @@ class Crowd:
 
     @contextmanager
     def present(self, client: str, urgent: bool) -> Iterator[None]:
-        """Count a request while it is answered; TooMany where there are too many, unless it is urgent."""
+        """Count a request while it is answered; TooMany where there are too many.
+
+        An urgent one may come when there are too many already: a quarter more of one client, however many in all.
+        """
         held = Counter(self._waits.values())
-        if not urgent and (
-            self._present[client] - held[client] >= self._each or self._present.total() - held.total() >= self._most
-        ):
+        each = self._each + max(1, self._each // 4) if urgent else self._each
+        crowded = not urgent and self._present.total() - held.total() >= self._most
+        if crowded or self._present[client] - held[client] >= each:
             raise TooMany
         self._present[client] += 1
+        self._make_room()
         try:
             yield
         finally:
@@ -198,13 +202,21 @@ class Crowd:
         """
         enough = asyncio.Event()
         self._waits[enough] = client
-        held = Counter(self._waits.values())
-        if held[client] > self._each or held.total() > self._most:
-            most = client if held[client] > self._each else held.most_common(1)[0][0]
-            first = next(event for event, name in self._waits.items() if name == most)
-            del self._waits[first]
-            first.set()
+        if list(self._waits.values()).count(client) > self._each:
+            self._answer_early(client)
+        self._make_room()
         try:
             yield enough
         finally:
             self._waits.pop(enough, None)
+
+    def _make_room(self) -> None:
+        """Where there are too many requests in all, answer one early that only waits for news."""
+        if self._present.total() > self._most and self._waits:
+            [(client, _)] = Counter(self._waits.values()).most_common(1)
+            self._answer_early(client)
+
+    def _answer_early(self, client: str) -> None:
+        first = next(event for event, name in self._waits.items() if name == client)
+        del self._waits[first]
+        first.set()

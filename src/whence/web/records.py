@@ -8,7 +8,7 @@ import os
 import re
 import secrets
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +28,10 @@ access_log = logging.getLogger("whence.access")
 NAMED = {"scenes": "{scene}", "explanations": "{job}", "answers": "{job}", "observations": "{row}", "static": "{file}"}
 #: First parts of addresses that there are.
 KNOWN = {"", "api", "static", "healthz", "readyz", "metrics", "questions", "favicon.ico", "mcp"}
+#: Methods that are counted by name.
+METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
+#: What is counted of a request whose address or method there is not: whoever makes them up makes up no more counts.
+OTHER = "other"
 #: Upper ends of the seconds that are counted together.
 SECONDS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 60.0)
 
@@ -42,7 +46,7 @@ def route_of(path: str) -> str:
     """
     parts = path.split("/")[1:8]
     if parts[:1] and parts[0] not in KNOWN:
-        return "other"
+        return OTHER
     named = [NAMED.get(before, part) for before, part in zip(["", *parts], parts, strict=False)]
     return "/" + "/".join(part if re.fullmatch(r"[\w.{}-]{0,40}", part) else "{}" for part in named)
 
@@ -50,8 +54,11 @@ def route_of(path: str) -> str:
 class Recorder:
     """ASGI middleware, around all others: numbers requests, and notes how each was answered."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics | None = None, root_path: str = "") -> None:
+    def __init__(
+        self, app: ASGIApp, metrics: Metrics | None = None, root_path: str = "", routes: Iterable[str] = ()
+    ) -> None:
         self._app, self._metrics, self._root = app, metrics, root_path
+        self._routes = {route_of(path) for path in routes}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, and note it."""
@@ -73,14 +80,20 @@ class Recorder:
             await self._app({**scope, RECORD: record}, receive, sending)
         finally:
             seconds = time.perf_counter() - began
-            route = route_of(str(scope["path"]).removeprefix(self._root))
             if self._metrics is not None:
-                self._metrics.requests.labels(scope["method"][:10], route, str(status)).inc()
+                route, method = self._route(scope), scope["method"]
+                self._metrics.requests.labels(method if method in METHODS else OTHER, route, str(status)).inc()
                 self._metrics.seconds.labels(route).observe(seconds)
-            # The address is logged without its query, which may hold a link.
-            told = {"method": scope["method"], "path": scope["path"], "status": status, "seconds": round(seconds, 4)}
+            # As it was sent, so that no line of the log can be made up, and without its query, which may hold a link.
+            path = scope.get("raw_path", b"").decode("ascii", "backslashreplace")
+            told = {"method": scope["method"], "path": path, "status": status, "seconds": round(seconds, 4)}
             fields = {"request": number, **told, **record}
             access_log.info("%(method)s %(path)s %(status)s", told, extra={"fields": fields})
+
+    def _route(self, scope: Scope) -> str:
+        """The route that a request was for, among those that there are."""
+        found = route_of(str(scope["path"]).removeprefix(self._root))
+        return found if found in self._routes else OTHER
 
 
 def _number(headers: Headers) -> str:

@@ -91,6 +91,10 @@ class Guard:
                 return
             scope = {**scope, CLIENT: client, CROWD: self._crowd}
             scope.get(RECORD, {})["client"] = client.key
+            if self._is_probe(scope):
+                # Answered at once, however many others are: nothing of it is waited for.
+                await self._app(scope, _replay(b"", receive), send)
+                return
             with self._crowd.present(client.key, str(scope["path"]).endswith(URGENT)):
                 body = await self._body(headers, receive)
                 await self._app(scope, _replay(body, receive), send)

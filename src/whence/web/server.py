@@ -15,8 +15,8 @@ import threading
 import time
 import webbrowser
 from collections import Counter
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from http import HTTPStatus
 from pathlib import Path
@@ -81,7 +81,7 @@ def serve(
     whence.errors.InputError: 'host' must be this machine's own (127.0.0.1, ::1 or localhost). Got '0.0.0.0'; to let...
     """
     settings = settings_for(host, port, **allowed)
-    with listening(settings) as listener:
+    with _not_hung_up(), listening(settings) as listener:
         settings = replace(settings, port=int(listener.getsockname()[1]))
         with busy("Reading the data and fitting ..."):
             projects = _projects(project)
@@ -123,10 +123,11 @@ class _Announcing(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """End: at once at Ctrl-C, after what is running at SIGTERM, unless that is said twice."""
-        if sig != signal.SIGTERM or self._app.state.pool.draining:
+        pool: Pool | None = getattr(self._app.state, "pool", None)
+        if sig != signal.SIGTERM or pool is None or pool.draining:
             super().handle_exit(sig, frame)
             return
-        self._app.state.pool.draining = True
+        pool.draining = True
         self._drained_at = time.monotonic() + self._settings.drain
 
     async def on_tick(self, counter: int) -> bool:
@@ -186,6 +187,19 @@ class _Announcing(uvicorn.Server):
         await super().shutdown(sockets)
 
 
+@contextmanager
+def _not_hung_up() -> Iterator[None]:
+    """Let SIGHUP, which reads everything again once the server listens to it, not end the server before."""
+    if not hasattr(signal, "SIGHUP") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
 def _projects(project: Any) -> Projects | None:
     """The projects that were given by path, if any were."""
     if project is None or isinstance(project, Project):
@@ -225,6 +239,8 @@ PULSE = 0.25
 READING = 2.0
 #: Turns of the loop until what came over a new connection is read.
 TURNS = 2
+#: What is said where there is no room for a connection.
+CROWDED = "Too many connections are open; try again later."
 #: Numbers of connections in the order in which they came.
 NUMBERS = itertools.count()
 
@@ -299,7 +315,7 @@ class Connection(H11Protocol):
             min(leaving, key=lambda other: other._since)._drop()
         before = sum(other._number < self._number for other in others if other not in leaving)
         if before >= most and not self.transport.is_closing() and not self._make_room(others):
-            self._say(503, "Too many connections are open; try again later.")
+            self._say(503, CROWDED)
 
     @property
     def _spare(self) -> int:
@@ -364,13 +380,20 @@ class Connection(H11Protocol):
         self._pulse = self.loop.call_later(PULSE, self._look)
 
     def _make_room(self, others: Sequence[Connection]) -> bool:
-        """Give up the connection that has waited longest for a request, of those whose address has most of them."""
-        idle = [other for other in others if other.waiting and not other.transport.is_closing()]
+        """Give up the connection that has waited longest for a request, of those whose address has most of them.
+
+        Where none is idle, one is given up whose request has not arrived to its end.
+        """
+        there = [other for other in others if not other.transport.is_closing()]
+        idle = [other for other in there if other.waiting] or [other for other in there if other.cycle.more_body]
         if not idle:
             return False
         held = Counter(other.client and other.client[0] for other in others)
         first = max(idle, key=lambda other: (held[other.client and other.client[0]], -other._since))
-        first.transport.close()
+        if first.waiting:
+            first.transport.close()
+        else:
+            first._say(503, CROWDED)
         return True
 
     def _drop(self) -> None:

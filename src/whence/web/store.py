@@ -17,6 +17,8 @@ from whence.errors import InputError
 
 #: Seconds between two looks for what is too old.
 TIDY = 3600.0
+#: Seconds to wait for somebody else who writes to the file: everybody waits meanwhile.
+BUSY = 1.0
 #: What the first bytes of such a file are.
 MAGIC = b"SQLite format 3\0"
 #: The form of the file, for versions to come.
@@ -73,7 +75,7 @@ class Store:
         self._days, self._tidied = days, 0.0
         self._lock = threading.Lock()
         try:
-            self._file = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
+            self._file = sqlite3.connect(path, BUSY, check_same_thread=False, isolation_level=None)
             self._file.execute("PRAGMA journal_mode=WAL")
             self._file.execute("PRAGMA synchronous=NORMAL")
             [version] = self._file.execute("PRAGMA user_version").fetchone()

@@ -20,6 +20,8 @@ log = logging.getLogger("whence.web")
 
 #: Seconds for which a link can be opened, and for which a browser is remembered.
 LINK, REMEMBERED = 3600.0, 7 * 24 * 3600
+#: Most links of one token that wait to be opened.
+LINKS = 100
 #: Wrong tokens from one address within this many seconds, after which no more are looked at for as long.
 GUESSES, WINDOW = 10, 60.0
 #: Most addresses whose wrong tokens are remembered.
@@ -110,8 +112,11 @@ class Tokens:
         """A code that opens the page once, as if with the token of this name; with the first one where left out."""
         now = time.monotonic()
         self._links = {code: (until, whose) for code, (until, whose) in self._links.items() if until > now}
-        code = secrets.token_urlsafe(24)
-        self._links[_digest(code)] = (now + LINK, name or next(iter(self._known)))
+        name, code = name or next(iter(self._known)), secrets.token_urlsafe(24)
+        own = [known for known, (_, whose) in self._links.items() if whose == name]
+        for oldest in own[: max(0, len(own) - LINKS + 1)]:
+            del self._links[oldest]
+        self._links[_digest(code)] = (now + LINK, name)
         return code
 
     def opened(self, code: str) -> str | None:

@@ -14,6 +14,8 @@ from typing import Any
 
 from whence.web.messages import Learnt, Ping, Pong, Ready, header_size, length, packed
 
+#: Most seconds until a worker is ready: others wait meanwhile to be started.
+START = 300.0
 #: Seconds between two probes, probes without any sign of life after which a worker counts as silent, and after which
 #: it is replaced.
 PROBE, SILENT_AFTER, STUCK_AFTER = 1.0, 2, 5
@@ -52,7 +54,7 @@ class WorkerProcess:
 
     @classmethod
     async def start(cls, scenes: bytes, version: int = 0, gently: bool = False) -> WorkerProcess:
-        """A process that has loaded the scenes; an EOFError or OSError if it could not."""
+        """A process that has loaded the scenes; an EOFError or OSError, as a TimeoutError is, if it could not."""
         process = await own_process(
             "whence.web.worker",
             *(["--gently"] if gently else []),
@@ -65,7 +67,7 @@ class WorkerProcess:
         worker.version = version
         try:
             worker.send(scenes)
-            if not isinstance(await worker.receive(), Ready):
+            if not isinstance(await asyncio.wait_for(worker.receive(), START), Ready):
                 raise EOFError("The worker did not start.")
         except BaseException:
             await worker.end()
