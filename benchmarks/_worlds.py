@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -150,7 +150,7 @@ def shipment(rng: np.random.Generator) -> World:
 
 
 def _with(world: World, weights: Callable[[int], Any]) -> World:
-    return World(world.problem, world.risk, world.contexts, world.outcomes, weights)
+    return replace(world, weights=weights)
 
 
 #: By name: observations, and a world from a generator.
@@ -173,5 +173,9 @@ CLASSES: dict[str, tuple[int, Callable[[np.random.Generator], World]]] = {
     "decision forest, bent, n=300, d=3": (
         300,
         lambda rng: _with(bent(rng, 3, 8.0), lambda seed: wh.DecisionForest(random_state=seed)),
+    ),
+    "neighbours, CVaR path 4x4, n=300, d=4": (
+        300,
+        lambda rng: _with(path(rng, 4, 4, wh.CVaR(0.8)), lambda seed: wh.KNNWeights(k=20)),
     ),
 }
