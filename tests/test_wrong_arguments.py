@@ -38,6 +38,11 @@ WRONG: dict[str, Any] = {
     "empty series": pd.Series(dtype=float),
     "series": pd.Series([1.0, 2.0]),
     "set": {1},
+    "number of numpy's": np.int8(3),
+    "int that no float holds": 10**400,
+    "NaT": pd.NaT,
+    "generator": (i for i in range(3)),
+    "frame with two columns of a name": pd.DataFrame([[1.0, 2.0]], columns=["a", "a"]),
 }
 TODAY = {"a": 0.2, "b": 0.5, "c": "x"}
 EXPLAIN = ("context", "instead", "kind", "within", "margin", "confidence", "holds", "refits", "plausible", "decision",
@@ -134,6 +139,49 @@ def test_ensemble(ensemble: wh.Ensemble, name: str) -> None:
 @pytest.mark.parametrize("name", ["features", "relations"])
 def test_schema(name: str) -> None:
     assert len(list(sentences(wh.Schema, name))) >= 10
+
+
+@pytest.mark.parametrize(
+    ("make", "given"),
+    [
+        (wh.Newsvendor, {"holding": 1, "backorder": 3, "budget": None, "names": None}),
+        (wh.Shipment, {"production_cost": 5, "spot_cost": 50, "shipping_cost": 10, "distances": [[1.0]]}),
+        (wh.LinearProblem, {"A_eq": [[1.0]], "b_eq": [1.0], "bounds": (0, 1)}),
+        (wh.CVaR, {"alpha": 0.5}),
+        (wh.Date, {"low": None, "high": None}),
+        (wh.load, {"path": "x" * 5000}),
+    ],
+    ids=lambda given: getattr(given, "__name__", ""),
+)
+def test_problems_risks_dates_and_files(history: tuple[pd.DataFrame, pd.DataFrame], make: Any, given: Any) -> None:
+    def fitted(**asked: Any) -> None:
+        made = make(**asked)
+        if isinstance(made, wh.DecisionProblem):
+            wh.Policy(made, wh.KNNWeights(k=4)).fit(*history).decide(TODAY)
+
+    for name in given:
+        assert list(sentences(fitted, name, **given)), name
+    if make is wh.Newsvendor:
+        assert "'names'" in refused(make, **{**given, "names": dict})
+    if make is wh.load:
+        assert "cannot be read" in refused(make, **given)
+
+
+@pytest.mark.parametrize(("method", "name"), [("verify", "policy"), ("verify", "prove"), ("to_json", "indent")])
+def test_answers(policies: dict[str, wh.Policy], method: str, name: str) -> None:
+    policy = policies["neighbours"]
+    why = policy.explain(TODAY, instead=[20.0])
+    others = {"policy": policy} if name == "prove" else {}
+    assert len(list(sentences(getattr(why, method), name, **others))) >= 10
+    for path in (3.5, [1], "a\0b"):
+        assert "must be a path" in refused(why.to_json, path=path)
+        assert "must be a path" in refused(policy.save, path=path)
+
+
+def test_seeds_and_weights_that_cannot_be_copied(history: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+    for weights in (wh.DecisionForest(n_trees=2, random_state="a"), wh.KNNWeights(k=(i for i in range(3)))):
+        with pytest.raises(wh.WhenceError, match=r"'random_state'|'weights' must be weights that can"):
+            wh.Policy(wh.Newsvendor(1, 3), weights).fit(history[0][["a", "b"]], history[1])
 
 
 @pytest.mark.parametrize("name", ["X", "Y", "sample_weight"])

@@ -12,8 +12,9 @@ import numpy as np
 import pandas as pd
 from msgspec import structs, to_builtins
 
+from whence.checks import FLAG, Rule
 from whence.engines import engine_named
-from whence.errors import InputError, InternalError, WhenceError
+from whence.errors import InputError, InputTypeError, InternalError, WhenceError
 from whence.explain.ask import Request
 from whence.explain.build_question import filled_question, read_set, taking_over
 from whence.explain.explanation import Costs, Explanation
@@ -140,6 +141,9 @@ class Verification:
         return "\n".join(self.differences or ["Everything that was computed again agrees."])
 
 
+FITTED = Rule("a fitted Policy", lambda value: callable(getattr(value, "_history", None)))
+
+
 def verify(
     said: Explanation,
     policy: Policy,
@@ -157,6 +161,8 @@ def verify(
     `judge` finds out how good the policy is, where the explanation says so; otherwise it is what is known of it. None
     of the `barred` sets of features may change as a whole.
     """
+    FITTED.check("policy", policy, kind=InputTypeError)
+    FLAG.check("prove", prove)
     policy._history()
     written = said.to_dict() if document is None else document
     differences, remarks = _fingerprints(said, written, policy)

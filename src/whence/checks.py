@@ -7,6 +7,7 @@ on a value themselves, of whatever type it is: an array is not compared with a w
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -15,6 +16,9 @@ import numpy as np
 
 from whence.errors import InputError, WhenceError, parameter_error
 from whence.util.json import quoted
+
+#: Ints beyond the first are no floats, beyond the second nothing that can be counted.
+LARGEST, MOST_WHOLE = int(sys.float_info.max), 2**62
 
 
 def refused(name: str, wanted: str, value: object, kind: type[WhenceError] = InputError) -> WhenceError:
@@ -63,9 +67,10 @@ class Rule:
 
 
 def is_number(value: object) -> bool:
-    """Whether a value is a real number, infinite and NaN included, and no bool."""
-    real = isinstance(value, int | float | np.number) and not isinstance(value, np.complexfloating)
-    return real and not isinstance(value, bool)
+    """Whether a value is a real number that a float can hold, infinite and NaN included, and no bool."""
+    if isinstance(value, int):
+        return not isinstance(value, bool) and abs(value) <= LARGEST
+    return isinstance(value, float | np.number) and not isinstance(value, np.complexfloating)
 
 
 def is_whole(value: object) -> bool:
@@ -107,7 +112,8 @@ def whole(least: int, most: int | None = None, wanted: str = "") -> Rule:
     whence.errors.InputError: 'up_to' must be an int >= 1. Got 2.0 instead.
     """
     said = wanted or (f"an int >= {least}" if most is None else f"an int from {least} to {most}")
-    return Rule(said, lambda value: is_whole(value) and least <= value and (most is None or value <= most))
+    largest = MOST_WHOLE if most is None else most
+    return Rule(said, lambda value: is_whole(value) and least <= value <= largest)
 
 
 def one_of(*words: str | None) -> Rule:
@@ -154,4 +160,4 @@ FLAG = Rule("True or False", lambda value: isinstance(value, bool | np.bool_))
 FUNCTION = Rule("a function", callable)
 MAPPING = Rule("a mapping", lambda value: isinstance(value, Mapping))
 THREADS = whole(1, 256)
-JOBS = Rule("an int other than 0", lambda value: is_whole(value) and value != 0)
+JOBS = Rule("an int other than 0", lambda value: is_whole(value) and value != 0 and abs(value) <= MOST_WHOLE)

@@ -94,7 +94,7 @@ class Decider(BaseEstimator):  # type: ignore[misc]
                 f"'Y' must have {columns} columns, as the {type(self.problem).__name__} problem asks. "
                 f"Got {outcomes.shape[1]} instead."
             )
-        weights = ForestWeights() if self.weights is None else clone(self.weights)
+        weights = ForestWeights() if self.weights is None else _copied(self.weights)
         named = isinstance(X, pd.DataFrame) and all(isinstance(c, str) for c in X.columns)
         if named:
             weights.check_columns(list(table.columns))
@@ -216,7 +216,7 @@ class Decider(BaseEstimator):  # type: ignore[misc]
         named = isinstance(X, pd.DataFrame)
         try:
             vectors = np.array([self.problem.vector(plan) for plan in plans])
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             vectors = np.empty(len(plans), dtype=object)
             vectors[:] = plans
             return in_kind(pd.DataFrame({"plan": vectors}, index=X.index), kind) if named else vectors
@@ -356,6 +356,15 @@ def _tell_unused_dates(table: pd.DataFrame) -> None:
             UserWarning,
             stacklevel=3,
         )
+
+
+def _copied(weights: Any) -> Any:
+    try:
+        return clone(weights)
+    except TypeError as error:
+        raise InputTypeError(
+            f"'weights' must be weights that can be copied, such as ForestWeights(). {error}."
+        ) from None
 
 
 def _check_risk(risk: Any) -> None:

@@ -584,7 +584,7 @@ def load(path: Any) -> Policy:
 MARK = "whence policy"
 #: Who writes such files.
 WRITERS = "'whence fit --save' has written, or 'Policy.save'"
-PATH = Rule("a path", lambda value: isinstance(value, str | PathLike) and not isinstance(value, bytes))
+PATH = Rule("a path", lambda value: isinstance(value, str | PathLike) and "\0" not in str(value))
 
 
 def write_saved(path: Any, policy: Any, **more: Any) -> None:

@@ -203,7 +203,7 @@ class CVaR(_OfCosts):
         wanted = f"The 'alpha' parameter of CVaR must be a float in [0, 1). Got {self.alpha!r} instead."
         if isinstance(self.alpha, bool) or not isinstance(self.alpha, Real):
             raise InputTypeError(wanted, parameter="alpha")
-        if not 0.0 <= float(self.alpha) < 1.0:
+        if not 0.0 <= self.alpha < 1.0:
             raise InputError(wanted, parameter="alpha")
 
     @property

@@ -55,7 +55,7 @@ def folds_of(cv: Any, X: pd.DataFrame, Y: Floats) -> list[Fold]:
         folds = [Fold(_rows(train, rows), _rows(test, rows)) for train, test in pairs]
     except WhenceError:
         raise
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"'cv' must {WANTED} that fits the {rows} rows: {error}") from None
     if not folds:
         raise InputError(f"'cv' must {WANTED}. Got no fold at all.")

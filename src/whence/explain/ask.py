@@ -195,6 +195,9 @@ class SearchRequest:
             rule = one.metadata.get("rule")
             if rule is not None:
                 rule.check(one.name, getattr(self, one.name))
+            if isinstance(getattr(self, one.name), np.generic):
+                # A number of numpy's is not to be compared with a list, nor told as one.
+                object.__setattr__(self, one.name, getattr(self, one.name).item())
         for name in ("fixed", "fill"):
             object.__setattr__(self, name, names_in(name, getattr(self, name)))
         if type(self.relations) is not tuple or self.relations:

@@ -492,6 +492,7 @@ class Explanation(Finding, frozen=True, kw_only=True, eq=False, dict=True, weakr
 
     def to_json(self, path: Any = None, indent: int | None = None) -> str | None:
         """Return :meth:`to_dict` as JSON text, or write it to `path` in one go."""
+        whole(-1).or_none().check("indent", indent)
         encoded = json.encode(document_of(self))
         text = (encoded if indent is None else json.format(encoded, indent=indent)).decode()
         if path is None:

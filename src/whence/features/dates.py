@@ -137,6 +137,9 @@ def as_day(value: Any) -> date | None:
     >>> as_day("2025-06-14"), as_day("14 June"), as_day(7)
     (datetime.date(2025, 6, 14), None, None)
     """
+    # No time at all is a date to Python.
+    if value is pd.NaT:
+        return None
     if isinstance(value, pd.Timestamp | np.datetime64):
         return None if pd.isna(value) else pd.Timestamp(value).date()
     if isinstance(value, date):
@@ -288,7 +291,7 @@ class DateColumn(Column):
         try:
             low, high = (None if end is None else as_day(end) for end in limit)
             given = [end for end in limit if end is not None]
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             low, high, given = None, None, [limit]
         if sum(end is not None for end in (low, high)) != len(given) or (low and high and low > high):
             raise InputError(

@@ -170,7 +170,7 @@ class Discrete(NumberFeature):
         try:
             given = tuple(() if isinstance(self.values, str) else self.values)
             levels = tuple(sorted({float(v) for v in given}))
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             levels = ()
         if not levels or not np.isfinite(levels).all():
             raise self._wrong("values", "be finite numbers, at least one")

@@ -531,7 +531,7 @@ def interval(name: str, limit: Any) -> tuple[float, float]:
     try:
         low, high = limit
         first, last = -np.inf if low is None else float(low), np.inf if high is None else float(high)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(
             f"The 'bounds' of {name!r} must be a pair (low, high) of numbers. Got {limit!r} instead."
         ) from None

@@ -313,7 +313,7 @@ def same_value(said: Any, value: Any) -> bool:
     word = str(said).lower()
     try:
         return float(value) == (WORDS[word] if word in WORDS else float(said))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return False
 
 

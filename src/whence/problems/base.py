@@ -162,7 +162,7 @@ class DecisionProblem(ABC):
         """`decision` as short readable text: its quantities, or its own text where it does not consist of numbers."""
         try:
             values = self.vector(decision)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             return str(decision)
         names = self._names(values.size, outcomes)
         shown = [f"{name} {value:g}" for name, value in zip(names, values, strict=True) if abs(value) > 1e-9]
@@ -183,7 +183,7 @@ class DecisionProblem(ABC):
         """
         try:
             return to_plain(self.vector(plan))
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             return to_plain(plan)
 
     def from_plain(self, value: Any, outcomes: Sequence[str] = ()) -> Any:
@@ -242,7 +242,7 @@ class DecisionProblem(ABC):
         """Two plans in a form that reports and charts can draw; by their text alone where none of the forms fits."""
         try:
             first, second = self.vector(decision), self.vector(alternative)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             return ShownPlans("other", decision, alternative)
         names = self._names(first.size, outcomes)
         if first.size != second.size or not first.size or len(names) != first.size:
@@ -254,7 +254,7 @@ class DecisionProblem(ABC):
         try:
             vectors = np.array([self.vector(plan) for plan in plans])
             flat = all(np.ndim(plan) == 1 and len(plan) == vectors.shape[1] for plan in plans)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             return PlanEditor("table")
         size, limits = vectors.shape[1], self.quantity_limits(Y)
         parts = self._names(size, outcomes)
@@ -433,7 +433,7 @@ def plan_numbers(plan: Any, size: int | None, what: str, name: Callable[[int], s
     """
     try:
         numbers = np.asarray(plan, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return f"The plan must be an array of numbers, but it is {plan!r}."
     if numbers.ndim != 1 or (size is not None and numbers.size != size):
         return f"The plan must hold {f'{size} ' if size is not None else ''}{what}, but its shape is {numbers.shape}."

@@ -347,7 +347,7 @@ def _open_ends(bounds: Any) -> Floats:
         lower, upper = given[..., 0], given[..., 1]
         ends = np.where(lower == np.array(None), -np.inf, lower), np.where(upper == np.array(None), np.inf, upper)
         return np.stack(ends, axis=-1).astype(np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise _wrong(
             "bounds",
             "be a pair of numbers or None, a sequence of pairs or scipy.optimize.Bounds",
@@ -391,5 +391,5 @@ def _read_matrix(name: str, given: Any) -> Any:
 def _numbers(name: str, given: Any) -> Floats:
     try:
         return np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise _wrong(name, "hold numbers", repr(given), InputTypeError) from None

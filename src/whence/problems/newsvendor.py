@@ -13,12 +13,14 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from whence._core import StockCosts
+from whence.checks import collected
 from whence.errors import InputError, InputTypeError, argument_error, parameter_error
 from whence.problems.base import DecisionProblem, Stock, check_outcomes, check_samples, cost_unit_of, plan_numbers
 from whence.problems.plan_text import QuantityLimits
 from whence.problems.quantity_sets import Quantities
 from whence.risk import CVaR, Risk, known_tail
 from whence.util.aliases import Floats
+from whence.util.json import quoted
 from whence.util.linear_program import LinearProgram, minimise, with_tail
 
 Terms = tuple[Floats, Floats, float]
@@ -402,7 +404,7 @@ class Newsvendor(BaseEstimator, DecisionProblem, Quantities):  # type: ignore[mi
         return np.broadcast_to(holding, columns), np.broadcast_to(backorder, columns), budget
 
     def _check_names(self, names: Sequence[str]) -> None:
-        if isinstance(names, str) or not hasattr(names, "__len__"):
+        if collected(names) is None or not hasattr(names, "__getitem__") or getattr(names, "ndim", 1) != 1:
             raise _wrong("names", "be a sequence of str or None", repr(names), InputTypeError)
         products = self.outcome_columns()
         if len(names) != products:
@@ -412,7 +414,7 @@ class Newsvendor(BaseEstimator, DecisionProblem, Quantities):  # type: ignore[mi
 def _rates(name: str, given: ArrayLike) -> Floats:
     try:
         rates = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise _wrong(name, "be a number or an array of numbers", repr(given), InputTypeError) from None
     if rates.ndim > 1 or not rates.size:
         raise _wrong(name, "be a number or a 1-D array, one per product", f"shape {rates.shape}")
@@ -425,10 +427,13 @@ def _limit(budget: Any) -> float:
     if budget is None:
         return np.inf
     is_number = isinstance(budget, Real) and not isinstance(budget, bool)
-    if not is_number or not float(budget) >= 0.0:
-        kind = InputError if is_number else InputTypeError
-        raise _wrong("budget", "be a non-negative number or None", repr(budget), kind)
-    return float(budget)
+    try:
+        if is_number and float(budget) >= 0.0:
+            return float(budget)
+    except OverflowError:
+        pass
+    kind = InputError if is_number else InputTypeError
+    raise _wrong("budget", "be a non-negative number or None", quoted(budget), kind)
 
 
 def _least_expectation(y: Floats, w: Floats, holding: Floats, backorder: Floats, budget: float) -> Floats:

@@ -297,6 +297,6 @@ def _is_vector(plan: Any) -> bool:
 def _same(problem: DecisionProblem, one: Any, other: Any) -> bool:
     try:
         first, second = problem.vector(one), problem.vector(other)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return bool(one == other)
     return first.shape == second.shape and bool(np.allclose(first, second, rtol=1e-9, atol=1e-9))

@@ -77,7 +77,7 @@ def check_feasible(problem: DecisionProblem, plan: Any) -> None:
     """Raise an InfeasiblePlanError with the problem's own sentence where `plan` cannot be carried out."""
     try:
         reason = problem.check(plan)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         reason = str(error)
     if reason:
         raise InfeasiblePlanError(reason)

@@ -177,7 +177,7 @@ class Shipment(BaseEstimator, DecisionProblem, Quantities):  # type: ignore[misc
             return cost * _circles()
         try:
             distances = np.asarray(self.distances, dtype=np.float64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             distances = np.empty(0)
         if distances.ndim != 2 or not distances.size:
             wanted = "be a 2-D array of numbers, warehouses by locations"

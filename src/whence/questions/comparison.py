@@ -295,7 +295,7 @@ class Comparison(Result):
 def _plan(plan: Any, form: str) -> Any:
     try:
         return in_form(plan, form)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         wanted = "a list of numbers" if form == "quantities" else "a list of nodes"
         raise InputError(f"The entries 'decided' of the comparison must be {wanted} each.") from None
 

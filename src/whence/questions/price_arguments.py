@@ -82,7 +82,7 @@ def _pair(name: str, given: Any) -> tuple[float, float]:
     try:
         first, last = given
         low, high = finite(first), finite(last)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         low = high = None
     if low is None or high is None or low > high:
         raise InputError(

@@ -128,7 +128,7 @@ class PlanCosts:
     def _key(self, plan: Any) -> bytes:
         try:
             return self.policy.problem.vector(plan).tobytes()
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             return repr(plan).encode()
 
     def add(self, plan: Any) -> int:

@@ -111,7 +111,7 @@ def _content(source: Any, what: str) -> str:
         return read_file(Path(source)).decode("utf-8")
     except UnicodeDecodeError:
         raise InputError(f"The {what}'s file must be UTF-8 text. Got {quoted(str(source))}, which is not.") from None
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         reason = str(error).rstrip(".") if isinstance(error, InputError) else "no such path"
         given = str(source) if isinstance(source, Path) else source
         raise InputError(

@@ -55,7 +55,7 @@ def open_file(path: Path) -> BinaryIO:
     except FileNotFoundError:
         raise InputError(f"The file {str(path)!r} does not exist.") from None
     except (OSError, ValueError) as error:
-        if path.is_dir():
+        if os.path.isdir(path):
             raise InputError(f"{str(path)!r} is a folder; a file was expected.") from None
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"The file {str(path)!r} cannot be read: {reason}.") from None
@@ -115,6 +115,8 @@ def complete(path: Path) -> Iterator[Path]:
 
 def write_text(path: Any, text: str, what: str) -> None:
     """Write `text` to `path` as UTF-8, completely or not at all; error messages call it `what`."""
+    if not isinstance(path, str | os.PathLike) or "\0" in str(path):
+        raise InputError(f"The 'path' of {what} must be a path. Got {path!r} instead.", parameter="path")
     target = Path(path)
     if not target.parent.is_dir():
         raise InputError(f"The 'path' of {what} must lie in a folder that exists. Got {str(target)!r} instead.")

@@ -290,7 +290,7 @@ def as_outcomes(Y: Any, rows: int) -> tuple[Floats, list[str]]:
         _check_finite(array[:, None] if array.ndim == 1 else array, "Y", names)
     except TypeError as error:
         raise InputTypeError(str(error)) from None
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         raise InputError(str(error)) from None
     if array.ndim == 1:
         array = array[:, None]
@@ -335,7 +335,7 @@ def number(name: str, value: Any, missing: bool = False) -> float:
         if isinstance(value, str | bytes):
             raise TypeError
         found = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         if pd.api.types.is_scalar(value) and pd.isna(value):
             raise missing_error(name, 1) from None
         raise InputTypeError(f"The column {name!r} must hold numbers. Got {value!r} instead.") from None

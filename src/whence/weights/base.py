@@ -327,7 +327,7 @@ def as_mass(sample_weight: ArrayLike | None, rows: int) -> Floats | None:
         return None
     try:
         found = np.asarray(sample_weight, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         found = np.full(1, np.nan)
     if found.shape != (rows,) or not np.isfinite(found).all() or (found < 0.0).any() or not (found > 0.0).any():
         got = f"shape {found.shape}" if found.shape != (rows,) else "other numbers"

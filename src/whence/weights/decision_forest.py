@@ -19,6 +19,7 @@ from whence.errors import InputError, InputTypeError, InternalError, parameter_e
 from whence.models.tree_arrays import FittedTrees, Forecast, raw_tree
 from whence.risk import Expectation, Risk
 from whence.util.aliases import Floats
+from whence.util.json import quoted
 from whence.weights.base import Capabilities, as_mass, as_matrix
 from whence.weights.trees import TreeWeights
 
@@ -129,7 +130,7 @@ class DecisionForest(TreeWeights):
         outcomes = outcomes[:, None] if outcomes.ndim == 1 else outcomes
         self._check_parameters(*inputs.shape)
         problem, risk = self._asked()
-        rng = check_random_state(self.random_state)
+        rng = self._random()
         mass = as_mass(sample_weight, len(inputs))
         grower = self._grower(inputs, outcomes, problem, risk, rng, mass)
         samples = [self._sample(len(inputs), rng, mass) for _ in range(self.n_trees)]
@@ -156,11 +157,10 @@ class DecisionForest(TreeWeights):
         least: _core.LeastCosts | None = None if exact is None else exact(outcomes, risk)
         if least is None:
             least = _core.PlanCosts(plan_values(problem, risk, _filled(inputs), outcomes, self.plans, rng, mass))
-        depth = DEEPEST if self.max_depth is None else self.max_depth
+        depth = DEEPEST if self.max_depth is None else min(self.max_depth, DEEPEST)
+        smallest = min(self.min_samples_leaf, len(inputs))
         tried = _features(self.max_features, inputs.shape[1])
-        return _core.TreeGrower(
-            inputs, least, outcomes, depth, self.min_samples_leaf, tried, True, self._takes_missing()
-        )
+        return _core.TreeGrower(inputs, least, outcomes, depth, smallest, tried, True, self._takes_missing())
 
     @property
     def capabilities(self) -> Capabilities:
@@ -215,6 +215,14 @@ class DecisionForest(TreeWeights):
         if self.honest and rows < 2:
             raise InputError(f"'X' must have at least 2 rows for an honest forest. Got {rows} instead.")
         _features(self.max_features, columns)
+
+    def _random(self) -> np.random.RandomState:
+        try:
+            found: np.random.RandomState = check_random_state(self.random_state)
+        except ValueError:
+            wanted = "be an int from 0 to 2**32 - 1, a RandomState or None"
+            raise parameter_error("DecisionForest", "random_state", wanted, quoted(self.random_state)) from None
+        return found
 
     def describe(self) -> str:
         depth = "of any depth" if self.max_depth is None else f"of depth up to {self.max_depth}"

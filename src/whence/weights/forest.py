@@ -200,7 +200,7 @@ class ForestWeights(TreeWeights):
             return forest.fit(
                 inputs, outcomes.ravel() if outcomes.ndim == 2 and outcomes.shape[1] == 1 else outcomes, mass
             )
-        except ValueError as error:
+        except (ValueError, OverflowError) as error:
             raise InputError(str(error).replace("RandomForestRegressor", "ForestWeights")) from None
 
     def _check_parameters(self) -> None:

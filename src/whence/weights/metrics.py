@@ -170,7 +170,7 @@ def check_metric(metric: Any, columns: int, owner: str = "KNNWeights") -> None:
         return
     try:
         matrix: NDArray[np.float64] = np.asarray(metric, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputTypeError(f"{wanted} eigenvalues. Got {metric!r} instead.") from None
     if matrix.shape != (columns, columns) or not np.isfinite(matrix).all():
         raise InputError(
