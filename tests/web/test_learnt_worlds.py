@@ -12,7 +12,7 @@ from tests.web.live import finished, running, until
 from tests.web.slow import slow_scene
 
 from whence.question import Progress
-from whence.web.messages import Answered, Asked, Learnt
+from whence.web.messages import Answered, Asked, Failed, Learnt
 from whence.web.worker_process import WorkerProcess
 
 
@@ -23,6 +23,7 @@ async def answered(worker: WorkerProcess, *messages: Any) -> list[Any]:
     said: list[Any] = []
     while not said or not isinstance(said[-1], Answered):
         said.append(await worker.receive())
+        assert not isinstance(said[-1], Failed)
     return said
 
 
@@ -31,7 +32,7 @@ def test_a_worker_that_is_told_simulates_no_worlds() -> None:
     scene = slow_scene()
     context = {name: scene.today[name] for name in scene.today.index}
     conditions = {"holds": 0.8}
-    asked = Asked(1, "slow", context, scene.alternative, "relative", [], {}, 600.0, conditions=conditions, late=True)
+    asked = Asked("slow", 1, context, scene.alternative, time_limit=600.0, conditions=conditions, late=True)
 
     async def both() -> tuple[list[Any], list[Any]]:
         workers = [await WorkerProcess.start(pickle.dumps([scene])) for _ in range(2)]

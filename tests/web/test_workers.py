@@ -366,7 +366,7 @@ def test_news_is_not_missed_before_the_waiting_begins() -> None:
     """A job that ends after somebody has asked for its news, but before they wait for it, wakes them all the same."""
 
     async def woken() -> bool:
-        job = pool.Job("id", Asked(1, "scene", {}, None, "relative", [], {}, 1.0))
+        job = pool.Job("id", Asked("scene", time_limit=1.0))
         waiting = asyncio.ensure_future(job.news(600.0))
         job.tell(state="done")
         for _ in range(100):
