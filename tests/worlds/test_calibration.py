@@ -134,6 +134,23 @@ def test_more_share_asked_for_is_never_nearer(policy: wh.Policy, start: int) -> 
         assert not one.reliable or one.reliance.reached
 
 
+def test_a_search_in_a_world_ends_with_the_time() -> None:
+    """Where one question of a world takes long, it is cut off, and nothing is told of what it was about to show."""
+    rng = np.random.default_rng(0)
+    numbers, level, shop = rng.random((300, 16)), rng.integers(1, 5, 300), rng.integers(0, 3, 300)
+    contexts = pd.DataFrame(numbers).add_prefix("f").assign(level=level, shop=np.array(["north", "south", "east"])[shop])
+    demand = 20 * numbers @ rng.random((16, 3)) + 5 * rng.random((300, 3)) + level[:, None]
+    weights = wh.ForestWeights(max_depth=6, min_samples_leaf=1, max_features="sqrt", random_state=0)
+    hard = wh.Policy(wh.Newsvendor([1, 2, 1], [3, 2, 4]), weights).fit(contexts, demand)
+    today = contexts.iloc[0]
+    began = time.process_time()
+    why = hard.explain(today, hard.decide(today), kind="absolute", within=0.01, holds=0.9, time_limit=5)
+    # Processor time, of at most two threads: a busy machine spends less until the limit, and never more.
+    assert time.process_time() - began < 20.0
+    assert why.reliance is not None
+    assert why.reliance.share is None
+
+
 def test_a_time_limit_gives_a_coarser_curve_or_none(plan: Any) -> None:
     """Where too little time is left, it is said; a coarse curve is made finer by the next question that has time."""
     policy = fitted()

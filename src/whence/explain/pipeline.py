@@ -112,7 +112,7 @@ def _in_world(policy: Policy, request: Request) -> Callable[[float], Explanation
     request = replace(request, known=None)
     assert request.node_limit is not None
     for limit in (request.node_limit, LONGER * request.node_limit):
-        inquiry = _posed(policy, request, Limits(None, limit), relax=False)
+        inquiry = _posed(policy, request, Limits(None, limit, request.on_progress), relax=False)
         # What is learnt is about nearest answers, and does not depend on the clock.
         settings = replace(inquiry.question.settings, recall_seconds=0.0)
         inquiry.question = replace(inquiry.question, settings=settings)

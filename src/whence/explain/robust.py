@@ -484,8 +484,10 @@ def calibrated(
     )
     alike = {name: getattr(request, name) for name in ALIKE}
 
+    most: dict[str, Any] = {"node_limit": node_limit(policy), "on_progress": lambda _: limits.remaining > 0.0}
+
     def ask(world: Any, context: Any, instead: Any) -> Callable[[float], Explanation] | None:
-        return in_world(world, Request(context, instead, **alike, node_limit=node_limit(policy)))
+        return in_world(world, Request(context, instead, **alike, **most))
 
     def curve() -> Curve | None:
         known = kept.curves.get(about)
@@ -510,7 +512,7 @@ def asked_itself(
         holds=None,
         time_limit=None,
         node_limit=node_limit(policy),
-        on_progress=None,
+        on_progress=lambda _: limits.remaining > 0.0,
         on_nearest=None,
         rule=False,
     )

@@ -240,13 +240,17 @@ class Calibration:
         for number, climb in enumerate(self._questions(world, rng, unseen)):
             found.append({})
             for step in steps[number % len(steps)]:
-                if self.limits.remaining <= 0.0:
-                    raise OutOfTime
                 explanation = climb(self.kappas[step])
+                self._check_in_time()
                 found[-1][step] = explanation
                 if explanation.context is None:
                     break
         return found
+
+    def _check_in_time(self) -> None:
+        """Raise where the time is up: a search that was cut off by that tells nothing."""
+        if self.limits.remaining <= 0.0:
+            raise OutOfTime
 
     def _judged(self, model: WorldModel, policy: Any, found: list[dict[int, Any]]) -> list[list[float | None]]:
         """Return by question and step how many times as much must be allowed.
@@ -270,10 +274,12 @@ class Calibration:
     def _questions(self, world: Any, rng: np.random.Generator, unseen: NDArray[np.int64]) -> Iterator[Steps]:
         """Questions that are none already: a past context, and the plan of another one or a set."""
         if self.own is not None:
+            climb = None
             with suppress(WhenceError):  # such as a plan that is the decision in this world
                 climb = self.ask(world, *self.own[:2])
-                if climb is not None:
-                    yield climb
+            self._check_in_time()
+            if climb is not None:
+                yield climb
             return
         made, searched, past = 0, 0, self.policy.X_
         few = TRIES * self.questions
@@ -287,6 +293,7 @@ class Calibration:
                 climb = self.ask(world, here, instead)
             except WhenceError:
                 continue  # such as a context that cannot be explained from
+            self._check_in_time()
             if climb is None:
                 continue
             searched += 1

@@ -6,17 +6,14 @@ import { announce } from "./notices.js";
 import { ask, state, subscribe } from "./state.js";
 
 const KEPT = ["context", "plan", "locks", "limits", "conditions", "wish"];
-/** Entries of another visit of the page are not these. */
-const VISIT = Math.random().toString(36).slice(2);
-
+/** Whose steps these are: entries of another visit, or from before a scene was opened anew, are not among them. */
+let visit = null;
 let entries = [];
 let at = -1;
-/** The address that Back or Forward has led to, which is read already. */
-let reached = null;
 
 const taken = () => Object.fromEntries(KEPT.map((key) => [key, state[key]]));
 const same = (one, other) => KEPT.every((key) => JSON.stringify(one[key]) === JSON.stringify(other[key]));
-const mark = () => ({ visit: VISIT, at });
+const mark = () => ({ visit, at });
 
 /** Take note of a change once the hand rests, as a step of its own. */
 const record = debounced(() => {
@@ -37,26 +34,25 @@ function sync() {
   redo.disabled = at >= entries.length - 1;
 }
 
-/** Whether an address was reached by Back or Forward, and what it holds is on the page. */
-export const undone = (hash) => hash === reached;
-
-/** The buttons, and the steps of every scene from where it was opened. */
-export function startUndo() {
+/** The buttons, and the steps of every scene from where it was opened; `elsewhere` reads an address that is none of them. */
+export function startUndo(elsewhere) {
   subscribe((changed) => {
     if (!state.scene) return;
     if (changed.has("scene")) {
-      [entries, at] = [[taken()], 0];
+      [visit, entries, at] = [Math.random().toString(36).slice(2), [taken()], 0];
       window.history.replaceState(mark(), "", window.location.hash);
       sync();
     } else if (KEPT.some((key) => changed.has(key))) record();
   });
   window.addEventListener("popstate", ({ state: entry }) => {
-    reached = null;
-    if (entry?.visit !== VISIT || !entries[entry.at]) return;
+    const { hash } = window.location;
+    if (entry?.visit !== visit || !entries[entry.at]) {
+      if (hash.includes("scene=")) elsewhere();
+      return;
+    }
     const { plan, ...rest } = entries[entry.at];
     at = entry.at;
-    reached = window.location.hash;
-    heed(reached);
+    heed(hash);
     ask(JSON.stringify(plan) === JSON.stringify(state.plan) ? rest : { ...rest, plan, check: null, drawing: false });
     announce("The change is undone, or done again.");
     sync();
