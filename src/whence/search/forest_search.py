@@ -125,6 +125,8 @@ class ForestFrontier:
         dear = self.tail or self.sure
         # Of a set, as long as no explanation is known, there may be none: the plain bound proves that sooner.
         worth = self.question.claim.plans is None or cutoff < np.inf
+        # On deep trees parts of quantities bound more than the one sum that the strong bound would be about.
+        worth = worth and not (self.deep and isinstance(self.criterion, _core.StockCriterion))
         if (
             self.shares is None
             and worth
