@@ -217,7 +217,7 @@ def test_a_connection_is_kept_for_the_next_request() -> None:
         time.sleep(2.5)
         line.sendall(ask)
         assert line.recv(65536).split()[1] == b"200"
-    with running([], idle=0.3) as server, line_to(server) as line:
+    with running([], idle=3.0) as server, line_to(server) as line:
         line.sendall(ask)
         assert rest_of(line).split()[1] == b"200"  # and is closed in the end
 

@@ -64,7 +64,8 @@ def test_strips_follow_the_controls(browser: Browser, examples: str) -> None:
 
 def test_choices_are_named_in_full_and_in_line(browser: Browser, examples: str) -> None:
     """Below a strip of choices no name is cut off, and all stand at one height."""
-    for scene, feature, named in (("bakery", "weekday", ["Mon(day)?", "Tue(sday)?"]), ("city", "period", ["night", "morning peak"])):
+    days, periods = ["Mon(day)?", "Tue(sday)?"], ["night", "morning peak"]
+    for scene, feature, named in (("bakery", "weekday", days), ("city", "period", periods)):
         for width in (390, 1280):
             page = opened(browser, examples, scene=scene, width=width).page
             names = page.locator(f"[data-feature={feature}] .choice-name")

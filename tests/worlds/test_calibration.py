@@ -138,7 +138,8 @@ def test_a_search_in_a_world_ends_with_the_time() -> None:
     """Where one question of a world takes long, it is cut off, and nothing is told of what it was about to show."""
     rng = np.random.default_rng(0)
     numbers, level, shop = rng.random((300, 16)), rng.integers(1, 5, 300), rng.integers(0, 3, 300)
-    contexts = pd.DataFrame(numbers).add_prefix("f").assign(level=level, shop=np.array(["north", "south", "east"])[shop])
+    shops = np.array(["north", "south", "east"])[shop]
+    contexts = pd.DataFrame(numbers).add_prefix("f").assign(level=level, shop=shops)
     demand = 20 * numbers @ rng.random((16, 3)) + 5 * rng.random((300, 3)) + level[:, None]
     weights = wh.ForestWeights(max_depth=6, min_samples_leaf=1, max_features="sqrt", random_state=0)
     hard = wh.Policy(wh.Newsvendor([1, 2, 1], [3, 2, 4]), weights).fit(contexts, demand)
