@@ -231,9 +231,9 @@ def _relations(rng: np.random.Generator, X: pd.DataFrame, options: str) -> tuple
                 lambda row: row["hour"] > hour or (row["high"] < cut and not row["weekend"]),
                 turns={"high": (cut,), "hour": (float(hour),)},
             ),
-            _observed(X, ["day"], "high"),
-            _observed(X, ["weekend"], "day"),
-            _observed(X, ["weekend", "day"], "low"),
+            observed(X, ["day"], "high"),
+            observed(X, ["weekend"], "day"),
+            observed(X, ["weekend", "day"], "low"),
         ]
         if "d" in options:
             choices = choices[2:]
@@ -241,7 +241,7 @@ def _relations(rng: np.random.Generator, X: pd.DataFrame, options: str) -> tuple
     return tuple(found)
 
 
-def _observed(X: pd.DataFrame, by: list[str], of: str) -> Relation:
+def observed(X: pd.DataFrame, by: list[str], of: str) -> Relation:
     """What the history shows."""
     seen: dict[Any, list[Any]] = {}
     for value, other in zip(X[by].itertuples(index=False, name=None), X[of].tolist(), strict=True):

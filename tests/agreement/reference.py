@@ -234,9 +234,10 @@ def values_of(asked: Asked, name: str) -> set[Any]:
         places, at = [LEVELS.index(one) for one in (*column, start)], LEVELS.index(start)
         down, up = feature.change != "increase", feature.change != "decrease"
         return {LEVELS[i] for i in range(min(places), max(places) + 1) if i == at or (down if i < at else up)}
-    if isinstance(feature, wh.Categorical):
+    if isinstance(feature, wh.Categorical | wh.Binary):
+        # What the history has not seen is not suggested: what was never on stays off.
         return {*column, start}
-    if isinstance(feature, wh.Binary | wh.Derived):
+    if isinstance(feature, wh.Derived):
         return {False, True}
     if start != start and name not in asked.given.get("fill", ()):
         return {start}

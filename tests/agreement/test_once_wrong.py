@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from tests.agreement.generator import Asked, observed
+from tests.agreement.reference import disagreement, truth
 from tests.cases import OneOf
 from tests.forests import paper_forest
 
@@ -129,3 +131,36 @@ def test_what_is_filled_in_lies_on_its_grid() -> None:
     why = asked.explain(today, 0, kind="absolute", fill=["heat"])
     assert (why.status, why.distance) == ("optimal", 1.0)
     assert why.context["heat"] % 2e6 == 0.0
+
+
+def test_what_was_never_on_stays_off() -> None:
+    """No past day is a weekend, so none is suggested: brute force once switched it on.
+
+    Rows are alike by twos and threes, so that three neighbours are told apart as the Fridays only. The `low` of these,
+    0.005, is no multiple of its step: all that is left are Fridays on a weekend, of which the history says nothing.
+    """
+    asked = policy(
+        wh.Continuous(step=0.00035),
+        wh.Continuous(step=0.00015),
+        ["observed(weekend, day, low)"],
+        """
+        0.006 0.006 9 Thu 7.741 11.575 5.570 5.653
+        0.005 0.006 9 Fri 11.261 11.858 8.314 16.334
+        0.004 0.005 8 Thu 13.347 6.493 21.405 5.762
+        0.005 0.006 9 Fri 11.393 12.789 7.513 15.790
+        0.006 0.006 9 Thu 6.467 11.789 4.368 6.594
+        0.005 0.006 9 Fri 10.498 12.590 7.099 16.228
+        0.004 0.005 8 Thu 13.128 4.595 18.205 6.187
+        """,
+        wh.KNNWeights(3),
+        wh.CVaR(0.5),
+    )
+    today = {"low": 0.004, "high": 0.005, "hour": 8, "day": "Thu", "weekend": False}
+    relation = observed(asked.X_, ["weekend", "day"], "low")
+    question = Asked(asked, today, 3, (0, 2), "best set", (relation,), given={"fixed": ("hour",)})
+    assert truth(question) == np.inf
+    for engine in ("search", "milp"):
+        assert not disagreement(question, engine=engine)
+        freed = question.explain(engine=engine, bounds={"weekend": (0, 1)})
+        assert (freed.status, freed.context["weekend"]) == ("optimal", True)
+        assert freed.distance == pytest.approx(2.8, abs=1e-9)
