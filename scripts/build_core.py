@@ -25,15 +25,25 @@ class BuildError(RuntimeError):
 def build(root: Path, *options: str) -> None:
     """Build what has changed since the last time, for the Python that runs this."""
     folder = root / "build" / f"in-place-{sys.implementation.cache_tag}"
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
-    cmake = shutil.which("cmake", path=path)
+    cmake, ninja = _found("cmake"), _found("ninja")
     if cmake is None:
         raise BuildError(f"The core of whence needs {NEEDED} to be built: no cmake was found.")
-    ninja = shutil.which("ninja", path=path)
     tool = ["-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={ninja}"] if ninja and not (folder / "Makefile").exists() else []
     folder.mkdir(parents=True, exist_ok=True)
     with _alone(folder):
         _build(cmake, root, folder, tool, options)
+
+
+def _found(program: str) -> str | None:
+    """Return where a program is that runs, beside this Python or on the path; None where there is none.
+
+    One that came as a Python package is there in a build in isolation, too, but does not find its package.
+    """
+    for path in (str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)):
+        found = shutil.which(program, path=path)
+        if found and subprocess.run([found, "--version"], capture_output=True, check=False).returncode == 0:
+            return found
+    return None
 
 
 def _build(cmake: str, root: Path, folder: Path, tool: list[str], options: tuple[str, ...]) -> None:
