@@ -106,8 +106,9 @@ def _asked(rng: np.random.Generator, library: str, seed: int, X: pd.DataFrame, m
     asked = "absolute" if rng.random() < 0.4 else "relative"
     margin = None
     if asked == "relative" and risk.tail is None and rng.random() < 0.3:
-        # A share of a cost that may be negative is refused.
-        margin = 0.05 if rng.random() < 0.5 and (Y > 0.0).all() else (0.05 * money, "cost")
+        # A share of a cost that may be negative is one of their mean size: what orders cost never is, but a forecast
+        # may lie below all that was seen.
+        margin = 0.05 if rng.random() < 0.5 and kind != "linear" else (0.05 * money, "cost")
     plain = asked == "absolute" and budget is None and risk.tail is None
     within = 0.05 if plain and kind != "linear" and rng.random() < 0.3 else 0.0
     gone = [name for name in X.columns if name[0] in "crz" and pd.isna(context[name])]

@@ -334,7 +334,8 @@ void bind_search(nb::module_& m) {
 void make_kernel_search(KernelSearch* self, std::vector<Axis> axes, Measure measure, Shape shape, const Matrix& rows,
                         const Vector& factors, const Vector& base, const std::optional<Matrix>& entries, double least,
                         const Vector& alternative, double tau, std::optional<double> tail, const Rules* rules,
-                        std::optional<int> most, std::vector<std::vector<std::int32_t>> barred) {
+                        std::optional<int> most, std::vector<std::vector<std::int32_t>> barred,
+                        const std::vector<std::int32_t>& free) {
     const std::size_t n = rows.shape(0);
     require(n >= 1 && rows.shape(1) == axes.size(), "'rows' must have a column for every axis, and a row.");
     require_sizes(axes.size(), factors, "factors");
@@ -349,7 +350,7 @@ void make_kernel_search(KernelSearch* self, std::vector<Axis> axes, Measure meas
     const Kernel kernel(shape, measure != Measure::sums || shape == Shape::gaussian);
     require(!tail || (*tail > 0.0 && *tail < 1.0), "'tail' must be a share.");
     require_about(rules, axes);
-    auto few = few_of(axes.size(), most, std::move(barred));
+    auto few = few_of(axes.size(), most, std::move(barred), free);
     Scores scores(axes, {}, copied(entries));
     const Rules held = rules == nullptr ? Rules() : *rules;
     Space space{std::move(axes), copied(rows), copied(base), 1, 0.0, 0.0, 0.0, held, 1.0, std::move(scores)};
@@ -372,7 +373,7 @@ void bind_kernels(nb::module_& m) {
         .def("__init__", &make_kernel_search, "axes"_a, "measure"_a, "shape"_a, "rows"_array, "factors"_array,
              "base"_array, "entries"_array.none(), "least"_a, "alternative"_array, "tau"_a, "tail"_a = nb::none(),
              "rules"_a.none() = nb::none(), "most"_a = nb::none(),
-             "barred"_a = std::vector<std::vector<std::int32_t>>())
+             "barred"_a = std::vector<std::vector<std::int32_t>>(), "free"_a = std::vector<std::int32_t>())
         .def(
             "advance",
             [](KernelSearch& self, std::int64_t boxes, double cutoff, double gap, double seconds) {

@@ -387,6 +387,7 @@ class KernelSearch:
         rules: Rules | None = None,
         most: int | None = None,
         barred: list[list[int]] = ...,
+        free: list[int] = ...,
     ) -> None: ...
     def cut(self, rival: Floats) -> None:
         """The alternative must not lose to a plan with these costs."""

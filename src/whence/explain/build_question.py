@@ -133,9 +133,12 @@ def change_limit(
     if request.max_changes is None and not barred:
         return None
     number = dict(zip(schema.feature_of_coordinate(), space.feature.tolist(), strict=True))
-    most = len(number) if request.max_changes is None else min(int(request.max_changes), len(number))
+    # What follows from another feature changes with it: that is one change.
+    free = frozenset(number[name] for name in schema.derived if name in number)
+    count = len(number) - len(free)
+    most = count if request.max_changes is None else min(int(request.max_changes), count)
     sets = tuple(tuple(sorted(number[name] for name in one)) for one in barred)
-    return ChangeLimit(most, sets) if most < len(number) or sets else None
+    return ChangeLimit(most, sets, free) if most < count or sets else None
 
 
 def _usual(subject: Subject, request: SearchRequest, initial: pd.Series) -> Isolation | Nearby:

@@ -253,7 +253,8 @@ class ChangeLimit:
     most: int
     #: Sets of features, by the numbers that ``Space.feature`` gives them, that must not all change.
     barred: tuple[tuple[int, ...], ...] = ()
-    #: Features that do not count: what is filled in has no value to stay at, and has been counted before.
+    #: Features that do not count: what follows from another feature changes with it, and what is filled in has no value
+    #: to stay at and has been counted before.
     free: frozenset[int] = frozenset()
 
     def accepts(self, space: Space, point: Floats) -> bool:

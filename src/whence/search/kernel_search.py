@@ -11,7 +11,7 @@ from whence._core import KernelMeasure, KernelSearch, KernelShape
 from whence.question import Answer, Question
 from whence.search import driver
 from whence.search.neighbour_axes import Layout, rules_of
-from whence.search.neighbour_search import AxesFrontier, by_plans, few_changes, within_gap
+from whence.search.neighbour_search import AxesFrontier, by_plans, few_changes, free_axes, within_gap
 from whence.util.aliases import Floats
 from whence.weights.metrics import seen_in_coordinates
 from whence.weights.neighbours import LEAST, KernelWeights
@@ -86,6 +86,7 @@ class KernelFrontier(AxesFrontier):
             np.ascontiguousarray(question.claim.alternative, dtype=np.float64), question.claim.tau,
             None if (question.claim.risk.tail or 1.0) >= 1.0 else question.claim.risk.tail,
             rules_of(layout, question.space.rules), *few_changes(question, layout),
+            free_axes(question, layout),
         )  # fmt: skip
         super().__init__(question, layout, search)
 

@@ -277,7 +277,7 @@ def _search(question: Question, layout: Layout, plausibility: Nearby | None, rul
         axes.each, axes.points, axes.base, axes.k, axes.separation, axes.clearance, alternative, tau, neighbours,
         widest, question.claim.kappa, rules, *few_changes(question, layout), axes.slopes, axes.entries, axes.apart,
         weights.by_distance, places_of(question, layout, weights) if weights.by_distance else None,
-        _free(question, layout),
+        free_axes(question, layout),
     )  # fmt: skip
 
 
@@ -298,8 +298,8 @@ def few_changes(question: Question, layout: Layout) -> tuple[int | None, list[li
     return few.most, barred
 
 
-def _free(question: Question, layout: Layout) -> list[int]:
-    """The axes whose features were counted before, as a date or by going round."""
+def free_axes(question: Question, layout: Layout) -> list[int]:
+    """The axes whose features do not count: they follow from others, or were counted before, as a date is."""
     few = question.space.few
     if few is None or not few.free:
         return []

@@ -18,7 +18,7 @@ import { showQuality } from "./quality.js";
 import { startStory } from "./story.js";
 import { startStrips } from "./strips.js";
 import { openScene, state, subscribe, update } from "./state.js";
-import { startUndo } from "./undo.js";
+import { startUndo, undone } from "./undo.js";
 
 const THEMES = ["auto", "light", "dark"];
 const THEME_ICONS = { auto: "auto", light: "sun", dark: "moon" };
@@ -161,7 +161,7 @@ async function start() {
   await open(known ? kept.scene : state.scenes[0].id, known ? kept : {});
 }
 
-put(byId("header-tools"), startUndo(start), linkButton(), startTheme());
+put(byId("header-tools"), startUndo(), linkButton(), startTheme());
 startContext();
 startPlan();
 startExplanation();
@@ -171,6 +171,11 @@ startDecisions();
 startStrips();
 startStory();
 subscribe(throttled(writeLink, 150));
+window.addEventListener("hashchange", ({ newURL }) => {
+  // Not the address as it is now: the page may have written its own into it since.
+  const { hash } = new URL(newURL);
+  if (hash.includes("scene=") && !undone(hash)) start();
+});
 document.querySelector(".skip").addEventListener("click", (event) => {
   // The part behind "#" is the state: the way to the plans must not overwrite it.
   event.preventDefault();

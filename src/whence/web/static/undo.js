@@ -10,6 +10,8 @@ const KEPT = ["context", "plan", "locks", "limits", "conditions", "wish"];
 let visit = null;
 let entries = [];
 let at = -1;
+/** The address that Back or Forward has led to, which is read already. */
+let reached = null;
 
 const taken = () => Object.fromEntries(KEPT.map((key) => [key, state[key]]));
 const same = (one, other) => KEPT.every((key) => JSON.stringify(one[key]) === JSON.stringify(other[key]));
@@ -34,8 +36,11 @@ function sync() {
   redo.disabled = at >= entries.length - 1;
 }
 
-/** The buttons, and the steps of every scene from where it was opened; `elsewhere` reads an address that is none of them. */
-export function startUndo(elsewhere) {
+/** Whether Back or Forward has led to an address, and what it holds is on the page. */
+export const undone = (hash) => hash === reached;
+
+/** The buttons, and the steps of every scene from where it was opened. */
+export function startUndo() {
   subscribe((changed) => {
     if (!state.scene) return;
     if (changed.has("scene")) {
@@ -45,14 +50,12 @@ export function startUndo(elsewhere) {
     } else if (KEPT.some((key) => changed.has(key))) record();
   });
   window.addEventListener("popstate", ({ state: entry }) => {
-    const { hash } = window.location;
-    if (entry?.visit !== visit || !entries[entry.at]) {
-      if (hash.includes("scene=")) elsewhere();
-      return;
-    }
+    reached = null;
+    if (entry?.visit !== visit || !entries[entry.at]) return;
     const { plan, ...rest } = entries[entry.at];
     at = entry.at;
-    heed(hash);
+    reached = window.location.hash;
+    heed(reached);
     ask(JSON.stringify(plan) === JSON.stringify(state.plan) ? rest : { ...rest, plan, check: null, drawing: false });
     announce("The change is undone, or done again.");
     sync();
