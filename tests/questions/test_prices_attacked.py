@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 from tests.blocks import seeds
 from tests.questions.price_cases import PROBLEMS, checked
@@ -34,3 +35,18 @@ def test_units_and_rounding_rule_nothing_out(name: str, seed: int, common: bool)
     """In units of 1e9, multipliers were lost, and shares that add up to 1 but for rounding: "none" was told."""
     case = PROBLEMS[name](seed, False, common)
     assert checked(case, "absolute", seed) == "optimal"
+
+
+@pytest.mark.parametrize("kind", ["relative", "absolute"])
+@pytest.mark.parametrize(("seed", "tail"), [(10388006, True), (10388037, False), (10388307, False)])
+def test_a_price_of_nothing_changes_with_no_factor(seed: int, tail: bool, kind: Any) -> None:
+    """One factor for prices of which the first is 0: it was told as a change from 0 to 0, of no factor, that counts."""
+    case = PROBLEMS["newsvendor"](seed, tail, True)
+    assert checked(case, kind, seed, 5.0 if tail else None) == "optimal"
+    found = case.ask(kind)
+    assert (found.changes["from"] != found.changes["to"]).all()
+    assert np.isfinite(found.changes["factor"]).all()
+    # What the factor counts is told with the first price that it changes.
+    assert sum(one.counts for one in found.moved) == pytest.approx(found.distance)
+    assert [bool(one.words) for one in found.moved] == [True] + [False] * (len(found.moved) - 1)
+    assert not [*found.verify(case.policy).differences]

@@ -208,7 +208,7 @@ class Priced:
         for one, value in zip(self.parameters, values, strict=True):
             if abs(value - one.value) > 1e-9 * max(one.scale, 1e-300):
                 if one.members:
-                    yield from ((name, today, today * value / one.value) for name, today in one.members)
+                    yield from ((name, today, today * value / one.value) for name, today in one.members if today)
                 else:
                     yield one.name, one.value, float(value)
 

@@ -500,7 +500,8 @@ class _Asking:
             if not one.members:
                 yield PriceChange(one.name, one.value, float(value), _said(one, float(value), unit), counts)
                 continue
-            for i, (name, today) in enumerate(one.members):
+            # A price of 0 is 0 at every factor: it is none of those that change.
+            for i, (name, today) in enumerate((name, today) for name, today in one.members if today):
                 words = f"{one.words} cost {plain(float(value), 3)} times what it costs today" if not i else ""
                 yield PriceChange(name, today, today * float(value), words, counts if not i else 0.0)
         for limit, weight in zip(question.limits, question.limit_weights, strict=True):
