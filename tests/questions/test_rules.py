@@ -34,7 +34,9 @@ def small_case(seed: int) -> wh.Policy:
     else:
         problem = wh.Newsvendor([1.0, 2.0], [3.0, 4.0], budget=None if seed % 4 else 25.0)
         Y = (5 + X[["a"]].to_numpy() * [1.0, 0.5] + rng.uniform(0, 6, (n, 2))).round(1)
-    return wh.Policy(problem, weights, risk=risk).fit(X, Y)
+    # Any number may occur: between two thresholds there may be none that is recorded in the step of a table.
+    schema = wh.Schema({"a": wh.Continuous(), "b": wh.Continuous()})
+    return wh.Policy(problem, weights, risk=risk, schema=schema).fit(X, Y)
 
 
 def cells_of(policy: wh.Policy, conditions: Any) -> list[pd.Series]:
