@@ -40,7 +40,7 @@ def disagreement(asked: Asked, **how: Any) -> str:
     why = asked.explain(**how)
     if why.status not in ("optimal", "already", "none"):
         return f"status {why.status}"
-    gap = getattr(asked.policy.weights_, "proof_gap", 0.0)
+    gap = asked.policy.weights_.capabilities.proof_gap
     weight = max(1.0, float(asked.policy.schema_.space(why.initial).weight.max()))
     hair = 2e-6 * weight * (1 + min(wanted, 1e6))
     same = why.distance == wanted or wanted - hair <= why.distance <= (wanted + hair) / (1.0 - gap)
@@ -72,7 +72,8 @@ def truth(asked: Asked) -> float:
     """The least distance of any context that can exist and satisfies the claim, infinite for none."""
     today = asked.policy._inputs(pd.DataFrame([asked.context]))
     holds, may = claim_of(asked, today), space_of(asked)
-    if holds(today)[0]:
+    # Where only usual contexts count, an unusual one is no answer, although the claim holds there already.
+    if holds(today)[0] and usual_of(asked)(pd.DataFrame([asked.context]))[0]:
         return 0.0
     waiting = ((far, row) for far, row in contexts(asked) if far > 0.0 and exists(asked, row))
     while some := list(islice(waiting, BATCH)):
@@ -175,9 +176,7 @@ def _standard_error(policy: wh.Policy, seen: np.ndarray, weights: np.ndarray, ap
 def space_of(asked: Asked) -> Callable[[pd.DataFrame, np.ndarray], np.ndarray]:
     """Return a function that says which contexts may be suggested at all, beside ranges and relations."""
     policy, weights = asked.policy, asked.policy.weights_
-    share = asked.given.get("plausible")
-    measure = None if share is None else usual_in(weights, policy.schema_, policy.X_)
-    past = policy._inputs(policy.X_)
+    past, usual = policy._inputs(policy.X_), usual_of(asked)
 
     def may(rows: pd.DataFrame, inputs: np.ndarray) -> np.ndarray:
         kept = np.ones(len(rows), dtype=bool)
@@ -189,11 +188,18 @@ def space_of(asked: Asked) -> Callable[[pd.DataFrame, np.ndarray], np.ndarray]:
                 gaps[:, :, at] = np.minimum(gaps[:, :, at], period - gaps[:, :, at])
             far = np.sort((gaps**2).sum(axis=2) if weights.metric == "euclidean" else gaps.sum(axis=2), axis=1)
             kept &= far[:, k] - far[:, k - 1] >= SEPARATION
-        if measure is not None:
-            kept &= [measure.share(point) >= share - 1e-12 for point in policy.schema_.encode(rows)]
-        return kept
+        return kept & usual(rows)
 
     return may
+
+
+def usual_of(asked: Asked) -> Callable[[pd.DataFrame], np.ndarray]:
+    """Return a function that says which contexts are usual enough."""
+    policy, share = asked.policy, asked.given.get("plausible")
+    if share is None:
+        return lambda rows: np.ones(len(rows), dtype=bool)
+    measure = usual_in(policy.weights_, policy.schema_, policy.X_)
+    return lambda rows: np.array([measure.share(point) >= share - 1e-12 for point in policy.schema_.encode(rows)])
 
 
 def distance(asked: Asked, name: str, value: Any) -> float:

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from tests.agreement.generator import Asked, observed
+from tests.agreement.generator import Asked, draw, observed
 from tests.agreement.reference import disagreement, truth
+from tests.asking import searching
 from tests.cases import OneOf
 from tests.forests import paper_forest
 
@@ -164,3 +165,17 @@ def test_what_was_never_on_stays_off() -> None:
         freed = question.explain(engine=engine, bounds={"weekend": (0, 1)})
         assert (freed.status, freed.context["weekend"]) == ("optimal", True)
         assert freed.distance == pytest.approx(2.8, abs=1e-9)
+
+
+@pytest.mark.parametrize("predictor", ["forest", "neighbours", "kernel", "distance"])
+def test_what_follows_from_a_change_is_no_change_of_its_own(predictor: str) -> None:
+    """With at most so many changes, a weekend that follows from the day was counted besides the day."""
+    for claim in ("relative", "absolute", "best set"):
+        for seed in range(2077000, 2077010):
+            assert disagreement(draw(seed, predictor, claim, "df")) == "", (claim, seed)
+
+
+def test_less_than_is_less_where_past_contexts_are_answers() -> None:
+    """A past context at the very end of "less than" was pulled to an answer that is no less."""
+    with searching(recall_after=0):
+        assert disagreement(draw(2077600, "kernel", "best set", "t")) == ""

@@ -111,6 +111,10 @@ class Relations:
             return False
         return all(tree.always_kept(lower, upper) for tree in self.trees)
 
+    def keeps_exactly(self, point: Floats) -> bool:
+        """Return whether all relations hold at a point, those of trees to the last digit."""
+        return all(tree.keeps(point[None])[0] for tree in self.trees) and self.keeps(point)
+
     def keeps_rows(self, point: Floats) -> bool:
         """Return whether all rows hold at a point, up to rounding."""
         return bool((self.rows @ point <= self.limits + ROUNDING).all())

@@ -45,7 +45,9 @@ def recalls(question: Question) -> bool:
 
 def stands(question: Question, point: Floats) -> bool:
     """Whether a context is allowed and the claim holds there, judged by the fitted estimator itself."""
-    if not question.space.contains(point):
+    rules = question.space.rules
+    # To the last digit, as the searches keep to rules: at the very end of "less than 5" lies 5.
+    if not question.space.contains(point) or (rules is not None and not rules.keeps_exactly(point)):
         return False
     row = question.inputs.row(point)
     try:
