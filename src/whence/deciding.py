@@ -6,7 +6,6 @@ import copy
 import sys
 import warnings
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -134,9 +133,10 @@ class Decider(BaseEstimator):  # type: ignore[misc]
         weights.take_circles(self.schema_.circles)
         weights.take_problem(self.problem, self.risk_)
         self.weights_ = weights.fitted_to(inputs, outcomes, as_pandas(sample_weight))
-        self.__dict__.pop("abilities", None)
+        #: What the fitted weights can do.
+        self.abilities_ = self.weights_.capabilities
         single = np.dtype(self.weights_.compared_as) == np.float32
-        self.schema_ = self.schema_.cut_at(self._cuts(), self.abilities.sees_units, single)
+        self.schema_ = self.schema_.cut_at(self._cuts(), self.abilities_.sees_units, single)
 
     def with_outcomes(self, outcomes: Floats, seed: int, rows: NDArray[np.int64] | None = None) -> Self:
         """Return this policy as it would be had other outcomes followed the past contexts, with other random numbers.
@@ -239,7 +239,7 @@ class Decider(BaseEstimator):  # type: ignore[misc]
 
         Where the weights forecast, it is the forecast plus what forecasts missed then (see `ForecastWeights`).
         """
-        if not self.abilities.forecasts:
+        if not self.abilities_.forecasts:
             return self.Y_
         return self.weights_.outcomes(self.inputs_of(row, self.unknown), self.Y_)
 
@@ -293,12 +293,7 @@ class Decider(BaseEstimator):  # type: ignore[misc]
 
     def inputs_of(self, row: pd.Series, unknown: Unknown = "error") -> Floats:
         """Return one context as the row that the weights' estimator sees."""
-        return self.schema_.row_shown(row, self.abilities, unknown)
-
-    @cached_property
-    def abilities(self) -> Capabilities:
-        """What the fitted weights can do."""
-        return self.weights_.capabilities
+        return self.schema_.row_shown(row, self.abilities_, unknown)
 
     def predictor_for(self, row: pd.Series) -> Weights:
         """Return the weights, with splits on what a context lacks decided."""
@@ -310,20 +305,20 @@ class Decider(BaseEstimator):  # type: ignore[misc]
         return usual_in(self.weights_, self.schema_, self.X_).at_least(share)
 
     def _inputs(self, X: Any, unknown: Unknown = "error") -> Floats:
-        return self.schema_.shown(X, self.abilities, unknown)
+        return self.schema_.shown(X, self.abilities_, unknown)
 
     def _cuts(self) -> dict[str, Floats]:
         """Return the known thresholds at which the weights turn along features that go in whole steps."""
-        in_columns = self.abilities.sees_units and not self.abilities.sees_levels
+        in_columns = self.abilities_.sees_units and not self.abilities_.sees_levels
         names = self.schema_.columns if in_columns else self.schema_.feature_of_coordinate()
         cuts = {name: self.weights_.thresholds(names.index(name)) for name in self.schema_.stepped()}
         return {name: found for name, found in cuts.items() if found is not None}
 
     def _input_map(self) -> InputMap:
-        if not self.abilities.sees_units:
+        if not self.abilities_.sees_units:
             return InputMap.identity(self.schema_.n_coordinates)
         offset, scale = self.schema_.affine()
-        if self.abilities.sees_levels:
+        if self.abilities_.sees_levels:
             return InputMap(np.arange(offset.size), scale, offset)
         coordinate = self.schema_.coordinate_of_column()
         return InputMap(coordinate, scale[coordinate], offset[coordinate])

@@ -203,7 +203,7 @@ class _Inquiry(Inquiry[Explanation]):
     def known(self, question: Question) -> Answer | None:
         """Return the answer where it needs no search, and refuse a context to start from that has no sure weights."""
         answer = _without_search(question, self.here, self.draft.cost_before, self.decided)
-        if answer is None and not self.subject.abilities.made_of_trees:
+        if answer is None and not self.subject.abilities_.made_of_trees:
             names = self.subject.schema_.feature_of_coordinate()
             self.subject.weights_.check_start(question.space.start, question.settings.separation, names)
         return answer
@@ -243,7 +243,7 @@ class _Inquiry(Inquiry[Explanation]):
 def _checked(policy: Policy, request: Request) -> tuple[Request, PlanSet | None]:
     """Return the request with plans as the problem takes them, and the set that is asked about, if it is one."""
     plans = asked_set(policy, request)
-    if policy.abilities.forecasts:
+    if policy.abilities_.forecasts:
         check_asked(policy, request, plans is not None)
     problem, names = policy.problem, policy.outcome_names_
     decision = in_order(problem, request.decision, names)
@@ -261,7 +261,7 @@ def _question(
     barred: Sequence[Collection[str]],
 ) -> Question:
     """Return what the engine is asked: where contexts may lie, and what must hold there."""
-    forecasts = policy.abilities.forecasts
+    forecasts = policy.abilities_.forecasts
     claim = forecast_claim(policy, request, compared.plan) if forecasts else claim_of(policy, request, compared.costs)
     question = Question(
         space=space_of(policy, request, initial),
@@ -282,7 +282,7 @@ def _question(
 def _check_engine(policy: Policy, request: Request, question: Question) -> None:
     """Refuse a question that the engine cannot answer, before any work."""
     # The rungs of a ladder ask for confidence, too, where there are trees.
-    climbs = request.holds is not None and policy.abilities.made_of_trees
+    climbs = request.holds is not None and policy.abilities_.made_of_trees
     confidence = 1.0 if climbs else float(request.confidence)
     request.answerer.check(question.claiming(kappa=confidence) if confidence else question)
 
@@ -298,7 +298,7 @@ def _inquiry(
 ) -> _Inquiry:
     """Return the inquiry with everything that is known before the answer."""
     decided = compared.decided
-    here = question.weights.at(policy.inputs_of(initial)) if policy.abilities.forecasts else decided.weights
+    here = question.weights.at(policy.inputs_of(initial)) if policy.abilities_.forecasts else decided.weights
     draft = _draft(policy, request, question, initial, here, compared)
     plans = compared.plans
     if plans is not None:
@@ -408,7 +408,7 @@ def _draft(
         plausible=request.plausible,
         max_changes=None if request.max_changes is None else int(request.max_changes),
         tolerance=question.claim.tau,
-        separation=question.settings.separation if policy.abilities.needs_separation else None,
+        separation=question.settings.separation if policy.abilities_.needs_separation else None,
         # Whatever the risk counts an observation for, a report shows what it costs.
         costs_decision=costs["decision"],
         costs_alternative=costs["instead"],
@@ -416,7 +416,7 @@ def _draft(
         asked=request.as_plain(),
         source=Source.of(policy),
         question=question,
-        **(before_of(before, len(policy.X_)) if policy.abilities.forecasts else {"weights_before": before}),
+        **(before_of(before, len(policy.X_)) if policy.abilities_.forecasts else {"weights_before": before}),
     )
 
 
