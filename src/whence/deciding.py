@@ -24,7 +24,6 @@ from whence.risk import Expectation, Risk
 from whence.util.aliases import Floats
 from whence.util.frames import TableKind, as_outcomes, as_pandas, as_table, check_order, in_kind, kind_of
 from whence.weights import ForestWeights, InputMap, Weights
-from whence.weights.base import Capabilities
 from whence.weights.plausibility import Isolation, Nearby, usual_in
 
 

@@ -324,3 +324,62 @@ def test_what_is_no_line_is_refused() -> None:
         wh.Ensemble(LinearRegression().fit(X.to_numpy(), y)).fit(X.to_numpy()[:, :1])
     with pytest.raises(InputError, match=r"'X' must have the columns that the fitted .* has seen, in their order"):
         wh.Ensemble(LinearRegression().fit(X, y)).fit(X[["rain", "heat"]])
+
+
+@pytest.mark.parametrize("seed", seeds(20, 99))
+def test_numbers_that_go_in_steps(seed: int) -> None:
+    """The nearest of all contexts of the steps, listed one by one: restrictions, circles, starts between steps."""
+    rng = np.random.default_rng([seed, 613])
+    unit, offset = UNITS[seed % len(UNITS)]
+    step, names = unit / 8, list("abc")
+    X = pd.DataFrame(rng.integers(0, 9, (30, 3)) * step + offset, columns=names)
+    model = LinearRegression().fit(X, X.to_numpy() @ rng.normal(size=3) / unit + rng.normal(size=30))
+    schema = {name: wh.Continuous(step=step) for name in names}
+    low = offset - step * float(rng.integers(3))
+    if rng.random() < 0.5:
+        schema["b"] = wh.Continuous(low=low, high=offset + unit, step=step, change="increase")
+    if offset == 0.0 and rng.random() < 0.5:
+        schema["c"] = wh.Cyclic(period=1.25 * unit, step=step)
+    ensemble = wh.Ensemble(model, wh.Schema(schema)).fit(X)
+    start = X.iloc[int(rng.integers(30))].copy()
+    if rng.random() < 0.3:
+        start["c"] += 0.3 * step
+    asked: dict[str, Any] = {"fixed": ["a"]} if rng.random() < 0.2 else {}
+    asked["max_changes"] = [None, 1, 2][int(rng.integers(3))]
+    asked["relations"] = ["a <= c"] if start["a"] <= start["c"] and rng.random() < 0.5 else ()
+    said = ensemble.predict(X)
+    low, high = sorted(rng.choice(said, 2, replace=False))
+    asked |= [{"at_least": high}, {"at_most": low}, {"between": (low, high)}][int(rng.integers(3))]
+    why = ensemble.explain(start, **asked)
+    assert why.distance == pytest.approx(nearest_in_steps(ensemble, X, start, step, asked), abs=1e-7)
+
+
+def nearest_in_steps(ensemble: wh.Ensemble, X: pd.DataFrame, start: pd.Series, step: float, asked: dict) -> float:
+    """How far the nearest context is among all of them."""
+    ends = asked.get("between", (asked.get("at_least", -np.inf), asked.get("at_most", np.inf)))
+    places = []
+    for name in X.columns:
+        feature = ensemble.schema_.features[name]
+        if name in asked.get("fixed", ()):
+            places.append(np.array([start[name]]))
+            continue
+        low, high = X[name].min(), X[name].max()
+        if isinstance(feature, wh.Continuous):
+            low, high = (
+                low if feature.low is None else max(low, feature.low),
+                high if feature.high is None else min(high, feature.high),
+            )
+        grid = step * np.arange(np.ceil(low / step - 1e-6), np.floor(high / step + 1e-6) + 1)
+        grid = grid[grid >= start[name] - 1e-9 * step] if feature.change == "increase" else grid
+        places.append(np.append(grid, start[name]))
+    rows = pd.DataFrame(list(itertools.product(*places)), columns=X.columns)
+    away = np.abs(rows - start)
+    kept = (away > 1e-6 * step).sum(axis=1) <= (asked["max_changes"] or 9)
+    kept &= (rows["a"] <= rows["c"] + 1e-6 * step) | (not asked["relations"])
+    said, slack = ensemble.predict(rows), 1e-9 * float(np.ptp(ensemble.predict(X)))
+    kept &= (said >= ends[0] - slack) & (said <= ends[1] + slack)
+    spans = [float(np.ptp(X[name])) for name in X.columns]
+    if isinstance(ensemble.schema_.features["c"], wh.Cyclic):
+        spans[-1] = 5 * step
+        away["c"] = np.minimum(away["c"], 10 * step - away["c"])
+    return float((away[kept] / spans).sum(axis=1).min()) if kept.any() else np.inf

@@ -3,7 +3,8 @@
 Step q of an axis is 0 while the coordinate lies at or before point q - 1, and 1 once it lies at or beyond
 point q. A *jump* may not stop in between (its step is binary): that is how the cells of a forest, the levels
 of a discrete feature and the gap to a start outside its bounds are modelled. Whatever is linear between
-neighbouring points of the line (a distance, for instance) is a linear expression of the steps.
+neighbouring points of the line (a distance, for instance) is a linear expression of the steps. Levels at equal
+distances can be one step that counts how many of them are passed.
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ from numpy.typing import ArrayLike, NDArray
 from whence.features.space import ChangeLimit, Space
 from whence.milp.model import Columns, Linear, Model
 from whence.util.aliases import Floats
+
+#: Shares of the largest number by which levels that are even may differ in their last digits.
+EVEN = 1e-13
 
 
 def floor32(thresholds: Floats) -> NDArray[np.float32]:
@@ -79,21 +83,33 @@ class Turns(Splits):
 
 @dataclass
 class Axis:
-    """One coordinate: its points in increasing order, which steps between them are jumps, and the steps' columns."""
+    """One coordinate: its points in increasing order, which steps between them are jumps, and the steps' columns.
+
+    A jump may take several `levels` of the coordinate, one by one; without them every point is a level.
+    """
 
     points: Floats
     jump: NDArray[np.bool_]
     steps: Columns = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    levels: Floats | None = None
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """How many levels each step takes."""
+        if self.levels is None:
+            return np.ones(self.jump.size, dtype=np.int64)
+        return np.diff(np.searchsorted(self.levels, self.points))
 
     def expression(self, values: Floats) -> Linear:
         """Return a function of the coordinate, given by its values at the points."""
-        return Linear(self.steps, np.diff(values), float(values[0]))
+        return Linear(self.steps, np.diff(values) / self.counts, float(values[0]))
 
     def position(self, x: Floats) -> float:
         """Return the coordinate where the variables are `x`."""
         taken = x[self.steps]
         if self.jump.all():
-            return float(self.points[int(np.count_nonzero(taken > 0.5))])
+            levels = self.points if self.levels is None else self.levels
+            return float(levels[int(np.round(taken).sum())])
         return float(np.clip(self.points[0] + np.diff(self.points) @ taken, self.points[0], self.points[-1]))
 
 
@@ -134,6 +150,29 @@ def line_axis(space: Space, j: int, splits: Sequence[Splits], samples: Floats) -
     return Axis(points, jump)
 
 
+def counted_axis(space: Space, j: int, splits: Sequence[Splits]) -> Axis:
+    """Return the coordinate `j` with one step for levels between which nothing turns.
+
+    What is linear in the coordinate, or in its distance from the start, is linear along each step.
+    """
+    levels = space.levels[j]
+    if levels is None or levels.size < 3:
+        return line_axis(space, j, splits, np.empty(0))
+    passed = np.sum([column.passed(levels) for column in splits], axis=0) + _passed(space, j, levels)
+    turns = np.zeros(levels.size, dtype=bool)
+    turns[[0, -1]] = True
+    turns[:-1] |= np.diff(passed) > 0
+    turns[1:] |= np.diff(passed) > 0
+    curves = np.stack([levels, space.away(j, levels)])
+    least = EVEN * np.abs(curves).max(axis=1, keepdims=True)
+    turns[1:-1] |= np.any(np.abs(np.diff(curves, 2)) > least, axis=0)
+    points, at = levels[turns], np.flatnonzero(turns)
+    straight = np.stack([np.interp(np.arange(levels.size), at, curve[turns]) for curve in curves])
+    if np.any(np.abs(straight - curves) > least):
+        return line_axis(space, j, splits, np.empty(0))
+    return Axis(points, np.ones(points.size - 1, dtype=bool), levels=levels)
+
+
 def _passed(space: Space, j: int, points: Floats) -> NDArray[np.int64]:
     """Return the number of thresholds of rules that each of `points` lies beyond."""
     if space.rules is None:
@@ -157,7 +196,7 @@ def _points(space: Space, j: int, splits: Sequence[Splits], samples: ArrayLike =
 def add_axes(model: Model, space: Space, axes: Sequence[Axis]) -> None:
     """Give every axis its step variables, order them, close the groups, and minimise the distance."""
     for j, axis in enumerate(axes):
-        axis.steps = model.variables(axis.jump.size, integer=axis.jump)
+        axis.steps = model.variables(axis.jump.size, upper=axis.counts, integer=axis.jump)
         model.minimise(axis.expression(space.away(j, axis.points)))
         _order(model, axis)
     for g in np.unique(space.group[space.group >= 0]):
@@ -175,10 +214,10 @@ def add_few(model: Model, space: Space, axes: Sequence[Axis], few: ChangeLimit) 
         start = int(np.searchsorted(axis.points, space.start[j]))
         if start < axis.steps.size:
             # The first step beyond the start.
-            model.pairs(axis.steps[start : start + 1], column)
+            model.pairs(axis.steps[start : start + 1], column, -axis.counts[start])
         if start > 0:
-            step = axis.steps[start - 1 : start]
-            model.row(Linear(np.concatenate((step, column)), np.ones(2)), 1.0, np.inf)
+            step, most = axis.steps[start - 1 : start], float(axis.counts[start - 1])
+            model.row(Linear(np.concatenate((step, column)), np.array([1.0, most])), most, np.inf)
     model.row(Linear(changed, np.ones(changed.size)), -np.inf, float(few.most))
     for one in few.barred:
         columns = changed[np.array(one)]
@@ -190,8 +229,12 @@ def _order(model: Model, axis: Axis) -> None:
     """A step may only begin once the one before it is complete."""
     before, after = axis.steps[:-1], axis.steps[1:]
     # Between two steps that may both stop half-way, only a binary knows whether the first is complete.
-    loose = ~axis.jump[:-1] & ~axis.jump[1:]
+    halts, counts = ~axis.jump | (axis.counts > 1), axis.counts
+    loose = (halts[:-1] & halts[1:]) | (counts[:-1] > 1)
     complete = before.copy()
     complete[loose] = model.variables(int(loose.sum()), integer=True)
-    model.pairs(after, complete)
-    model.pairs(complete[loose], before[loose])
+    model.pairs(after, complete, -counts[1:])
+    if loose.any():
+        own = counts[:-1][loose]
+        at, columns = np.tile(np.arange(own.size), 2), np.concatenate((complete[loose], before[loose]))
+        model.rows(at, columns, np.concatenate((own, -np.ones(own.size))), -np.inf, 0.0, own.size)

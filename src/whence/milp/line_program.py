@@ -13,7 +13,7 @@ import numpy as np
 
 from whence.claims.forecast_costs import BandPricing, Broken, CurvePricing, ForecastBetween, LinearPricing, OrderBeats
 from whence.errors import InputError
-from whence.milp.axes import Axis, Splits, add_axes, line_axis
+from whence.milp.axes import Axis, Splits, add_axes, counted_axis
 from whence.milp.model import Columns, Linear, Model, Program, scaled
 from whence.milp.solvers.base import Outcome, SolverSettings
 from whence.milp.solvers.highs import Highs, settled
@@ -139,7 +139,7 @@ class LineProgram:
         space, model = self.question.space, Model()
         usual = Plausibility.within(space)
         splits = [] if usual is None else usual.splits()
-        axes = [line_axis(space, j, [own for i, own in splits if i == j], np.empty(0)) for j in range(space.start.size)]
+        axes = [counted_axis(space, j, [own for i, own in splits if i == j]) for j in range(space.start.size)]
         add_axes(model, space, axes)
         add_limits(model, space, axes, usual)
         return model, axes
