@@ -22,7 +22,7 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from sklearn.linear_model import LinearRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.tree import DecisionTreeRegressor
 from tests.blocks import seeds
 from tests.predictors import LIBRARIES, PredictorCase, brute_force, case, differing
@@ -301,6 +301,19 @@ def test_a_forest_of_two_classes_may_name_either() -> None:
     assert str(one).startswith("The probability would be at least 0.7 if")
     with pytest.raises(InputError, match="'label' must be one of 'in time', 'late'"):
         wh.Ensemble(model, label=np.array([1, 2]))
+
+
+@pytest.mark.parametrize("kind", [GradientBoostingClassifier, HistGradientBoostingClassifier, LogisticRegression])
+def test_the_second_of_two_classes_may_be_named(kind: Any) -> None:
+    """A model with one score is asked about the same way as a forest of two classes."""
+    X, y = data()
+    model = kind().fit(X, np.where(y > np.median(y), "late", "in time"))
+    plain, late = (wh.Ensemble(model, label=name).fit(X) for name in (None, "late"))
+    start = X[int(np.argmin(plain.predict(X)))]
+    one, other = (ensemble.explain(start, at_least=0.6, time_limit=20) for ensemble in (plain, late))
+    assert (str(one), one.distance) == (str(other), other.distance)
+    with pytest.raises(InputError, match=r"'label' must be None or 'late': the model has one forecast. Got 'in time'"):
+        wh.Ensemble(model, label="in time")
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,8 @@ class Ensemble:
         For a model with several classes or outputs: the one whose score is asked about. For boosted trees and lines
         that is the raw score before the probabilities are made of all of them, for forests the probability or the
         output itself. With two classes it may be left out: the question is about the probability of the second class,
-        or about its score where a model with one score makes no probability of it. Forests may name either class.
+        or about its score where a model with one score makes no probability of it. It may be named, too; forests may
+        name either class.
     unit : str
         Unit of the forecast, for sentences.
 
@@ -87,16 +88,19 @@ class Ensemble:
         if schema is not None and not isinstance(schema, Schema):
             raise InputTypeError(f"'schema' must be a Schema or None. Got {schema!r} instead.")
         self._read = found
-        labels = found.labels()
-        unnamed = isinstance(found, FittedTrees) and found.has_second_class
-        known = isinstance(label, Hashable) and label in labels
-        if not known and not (label is None and (unnamed or not labels)):
-            named = ", ".join(repr(to_plain(one)) for one in labels)
-            wanted = f"one of {named}" if labels else "None: the model has one forecast"
+        labels, classes = found.labels(), list(getattr(model, "classes_", ()))
+        unnamed = not labels or (isinstance(found, FittedTrees) and found.has_second_class)
+        # The one score of a model of two classes is that of the second, which may be named.
+        choice = labels or (classes[1:] if len(classes) == 2 else [])
+        if not (unnamed if label is None else isinstance(label, Hashable) and label in choice):
+            named = ", ".join(repr(to_plain(one)) for one in choice)
+            wanted = f"one of {named}" if labels else "None" + (f" or {named}" if named else "")
+            wanted += "" if labels else ": the model has one forecast"
             raise InputError(f"'label' must be {wanted}. Got {label!r} instead.")
+        self._label = label if labels else None
         if isinstance(found, FittedTrees):
             # What it cannot forecast, it should refuse at once.
-            found.forecast(label)
+            found.forecast(self._label)
 
     @classmethod
     def of(cls, policy: Policy, outcome: str | None = None, unit: str = "") -> Ensemble:
@@ -132,6 +136,7 @@ class Ensemble:
             raise InputError(f"'outcome' must be one of {', '.join(map(repr, names))}. Got {outcome!r} instead.")
         made, k = cls.__new__(cls), names.index(outcome)
         made.schema, made.unit, made.label, made._what = policy.schema, unit, None, f"the forecast of {outcome}"
+        made._label = None
         made.input_map_, made.schema_, made.X_ = policy.input_map_, policy.schema_, policy.X_
         own = weights.forecaster_
         if isinstance(own, TreeForecaster):
@@ -162,13 +167,13 @@ class Ensemble:
             found = found.in_columns(table, columns)
         if isinstance(found, FittedTrees):
             layout = Layout.of(found, columns)
-            asked = AskedTrees(found, found.forecast(self.label), self.label, layout, schema, inputs)
+            asked = AskedTrees(found, found.forecast(self._label), self._label, layout, schema, inputs)
             names = schema.feature_of_coordinate()
             cuts = {name: asked.thresholds(names.index(name)) for name in schema.stepped()}
             asked.schema = schema = schema.cut_at(cuts, True, found.single)
             self.asked = asked
         else:
-            self.asked = AskedLine(found, found.read(table, columns, inputs, self.label), self.label, schema, table)
+            self.asked = AskedLine(found, found.read(table, columns, inputs, self._label), self._label, schema, table)
         offset, scale = schema.affine()
         self.input_map_ = InputMap(np.arange(offset.size), scale, offset)
         self.schema_, self.X_, self._usual = schema, table, None
@@ -240,8 +245,8 @@ class Ensemble:
         classes = found.classes if isinstance(found, FittedLine) else []
         if self._what:
             what = self._what
-        elif self.label is not None:
-            what = f"the score of {self.label!r}"
+        elif self._label is not None:
+            what = f"the score of {self._label!r}"
         elif classes and self.link == "identity":
             what = f"the score of {classes[-1]!r}"
         else:
