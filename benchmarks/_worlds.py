@@ -13,8 +13,6 @@ import whence as wh
 from whence.util.aliases import Floats
 from whence.worlds.calibration import excess_there
 
-__all__ = ["CLASSES", "World"]
-
 Draw = Callable[[np.random.Generator, Floats], Floats]
 
 

@@ -12,8 +12,6 @@ from paper import charts
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["KIND_NAMES", "PROBLEM_NAMES", "against_paper"]
-
 PROBLEM_NAMES = {
     "newsvendor": "Newsvendor",
     "shipment": "Shipment",

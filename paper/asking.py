@@ -14,8 +14,6 @@ from paper.instances import Instance
 from whence import Explanation
 from whence.util.aliases import Kind
 
-__all__ = ["KINDS", "Answered", "ask"]
-
 KINDS: tuple[Kind, Kind] = ("relative", "absolute")
 #: What an alternative may cost more and still count, in units of cost: the feasibility tolerance of the paper's solver,
 #: and what its public code allows for an absolute explanation.

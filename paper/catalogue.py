@@ -6,8 +6,6 @@ import importlib
 
 from paper.experiment import Label
 
-__all__ = ["ORDER", "registry"]
-
 #: Labels as they appear in the paper, main text before appendix.
 ORDER = (
     "fig:uberPath",

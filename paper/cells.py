@@ -21,8 +21,6 @@ from whence import ForestWeights, KNNWeights
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["CELLS", "LABELS", "predictor", "warm"]
-
 SIZES = (50, 100, 200)
 #: Trees and depth, or neighbours: the paper's hyper-parameters; the first of either are its defaults.
 FORESTS = ((100, 4), (200, 4), (100, 3), (100, 5), (100, 6))

@@ -12,21 +12,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = [
-    "BLACK",
-    "BLUE",
-    "COLOURS",
-    "GREEN",
-    "GREY",
-    "ORANGE",
-    "PINK",
-    "RED",
-    "band",
-    "boxes",
-    "logarithmic",
-    "panels",
-]
-
 Floats = NDArray[np.float64]
 
 # Okabe and Ito: distinct for every kind of colour blindness.

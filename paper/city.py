@@ -22,8 +22,6 @@ from paper.sensitivity import warm
 from whence import DecisionProblem, Policy, ShortestPath
 from whence.examples import city as built_in
 
-__all__ = ["LABELS"]
-
 #: Samples, their size, and seconds that a search may take.
 SAMPLES, SIZE = 20, 1000
 LIMIT = 20.0

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["draw", "draw_changes"]
-
 COLOURS = {
     "published": charts.RED,
     "mended": charts.PINK,

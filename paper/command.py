@@ -20,8 +20,6 @@ from whence.cli import STOPPED
 from whence.cli.screen import interrupted
 from whence.errors import InputError, MissingDataError
 
-__all__ = ["reproduce", "reproduce_labels"]
-
 
 def reproduce(
     label: Annotated[

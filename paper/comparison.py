@@ -13,8 +13,6 @@ from scipy import stats
 from paper.experiment import Row
 from paper.published import CELL, numbers
 
-__all__ = ["PAPER_RUNS", "beside", "chance", "counted", "distances", "means", "outside", "shares"]
-
 #: Runs of every cell in the paper.
 PAPER_RUNS = 100
 #: The public code's allowance in money for an absolute explanation, and ours, relative to costs, for rounding.

@@ -21,8 +21,6 @@ from whence import Policy
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["LABELS", "correlation", "relevant_share", "with_spurious"]
-
 Floats = NDArray[np.float64]
 
 SAMPLES = (50, 100, 200)

@@ -16,8 +16,6 @@ from paper.published import published
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["LABELS"]
-
 
 def _measured(problem: str) -> dict[str, str]:
     """Features, outcomes and decision variables of one problem, taken from an instance of it."""

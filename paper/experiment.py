@@ -12,8 +12,6 @@ import pandas as pd
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Family", "Label", "Row", "Setup", "Task", "nothing"]
-
 Row = dict[str, Any]
 
 

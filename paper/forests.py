@@ -6,8 +6,6 @@ import numpy as np
 
 from whence import ForestWeights
 
-__all__ = ["paper_forest"]
-
 
 def paper_forest(
     n_trees: int = 100, max_depth: int | None = 4, random_state: int | np.random.RandomState | None = None

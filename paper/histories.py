@@ -13,8 +13,6 @@ from whence import CVaR, DecisionProblem, Expectation, Newsvendor, Shipment, Sho
 from whence.errors import InputError
 from whence.risk import Risk
 
-__all__ = ["PROBLEMS", "History", "cvar_shortest_path", "newsvendor", "shipment", "shortest_path"]
-
 Floats = NDArray[np.float64]
 
 

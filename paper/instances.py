@@ -14,8 +14,6 @@ from paper.histories import PROBLEMS, History
 from whence import ForestWeights, KNNWeights, Policy
 from whence.errors import InputError, InputTypeError
 
-__all__ = ["Instance", "Study", "instance", "study"]
-
 Floats = NDArray[np.float64]
 
 

@@ -18,8 +18,6 @@ from whence.errors import InputError, MissingDataError
 from whence.util.files import read_file
 from whence.util.json import quoted
 
-__all__ = ["COLUMNS", "SOURCE_OF_DATA", "VARIABLE", "digest", "once", "read"]
-
 #: Environment variable that names the folder.
 VARIABLE = "WHENCE_UBER_DATA"
 SOURCE_OF_DATA = "https://github.com/alexforel/Explainable-CSO"

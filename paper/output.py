@@ -25,8 +25,6 @@ from whence.report.numbers import duration
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["markdown", "print_outcome", "shown", "summarise", "write_outcome"]
-
 
 def shown(cell: Any) -> str:
     """A cell as text: three significant digits of a float, without an exponent where it stays short.

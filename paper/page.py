@@ -15,8 +15,6 @@ from whence import CVaR, Policy
 from whence.web.scenes import Scene
 from whence.web.server import serve as serve_page
 
-__all__ = ["los_angeles_scene", "serve"]
-
 
 def los_angeles_scene(folder: str | os.PathLike[str] | None = None) -> Scene:
     """Downtown Los Angeles from its data folder: the paper's question about a route.

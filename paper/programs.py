@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["LABELS", "heaviest_path"]
-
 METHODS = ("iterative", "dual")
 #: Predictor, its name in the tables, and the sample sizes that an open solver manages; the paper has 50, 100 and 200.
 SETTINGS: dict[str, tuple[str, ForestWeights | KNNWeights, tuple[int, ...]]] = {

@@ -13,8 +13,6 @@ from importlib.resources import files
 
 import pandas as pd
 
-__all__ = ["numbers", "published"]
-
 #: Columns that name a cell.
 CELL = ["problem", "n", "kind", "predictor", "setting"]
 

@@ -17,8 +17,6 @@ from whence import __version__
 from whence.errors import InputError, InternalError
 from whence.util.files import complete
 
-__all__ = ["Records", "written"]
-
 #: Columns in front of a family's own: the task, its seed, and how many rows it has.
 FRONT = ("key", "seed", "rows")
 

@@ -19,8 +19,6 @@ from paper.experiment import Family, Label, Row, Setup, Task, nothing
 from paper.records import Records
 from whence.errors import InputError
 
-__all__ = ["Outcome", "run"]
-
 _warmed: set[Callable[[], None]] = set()
 
 

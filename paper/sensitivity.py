@@ -18,8 +18,6 @@ from whence import ForestWeights, KNNWeights
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["LABELS"]
-
 #: The paper's lists; those of products and widths come from its public code.
 DIMENSIONS = (5, 10, 25, 50, 100, 500)
 SAMPLES = {"shortest_path": (100, 500, 1000, 5000), "cvar_shortest_path": (100, 500, 1000)}

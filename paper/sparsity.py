@@ -14,8 +14,6 @@ from paper.experiment import Label, Task
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["LABELS"]
-
 #: Past observations in the paper's table.
 SAMPLES = 500
 

@@ -13,8 +13,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["BuildError", "build"]
-
 NEEDED = "a C++20 compiler (such as g++ 11 or clang 14), CMake 3.20, and the Python package nanobind"
 
 

@@ -17,8 +17,6 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-__all__ = ["declared", "tested"]
-
 ROOT = Path(__file__).resolve().parents[1]
 
 

@@ -19,8 +19,6 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-__all__ = ["Walk", "branches", "counts", "followed"]
-
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "whence"
 #: Options of `explain` that few modules should have to name.

@@ -12,8 +12,6 @@ import tomllib
 from collections.abc import Iterable
 from pathlib import Path
 
-__all__ = ["oldest"]
-
 ROOT = Path(__file__).resolve().parents[1]
 REQUIREMENT = re.compile(r"(?P<name>[\w.-]+)(?:\[[\w,-]+\])?.*>=(?P<version>[\w.]+)")
 

@@ -18,8 +18,6 @@ from whence.settings import SearchSettings
 from whence.util.aliases import Floats, Kind
 from whence.weights import InputMap, Weights
 
-__all__ = ["asking", "searching", "varied"]
-
 IN_SPACE = ("few", "plausibility")
 IN_SETTINGS = tuple(one.name for one in fields(SearchSettings))
 IN_CLAIM = ("kind", *(one.name for one in fields(SetIsBest)))

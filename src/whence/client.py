@@ -26,7 +26,6 @@ from whence.questions.rules import Rules
 from whence.util.json import to_plain
 
 #: What the reference shows of it.
-__all__ = ["Client", "DecidedPlan", "SceneEntry"]
 
 #: Where the interface is, below the address of the page.
 API = "/api/v1"

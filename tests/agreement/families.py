@@ -18,8 +18,6 @@ from tests.metric_soaking import metric_case, metric_disagreement
 from tests.nearness_soaking import nearness_disagreement
 from tests.set_soaking import set_case, set_disagreement
 
-__all__ = ["FAMILIES", "Family"]
-
 
 @dataclass(frozen=True)
 class Family:

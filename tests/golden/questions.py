@@ -29,8 +29,6 @@ from sklearn.linear_model import LinearRegression
 
 import whence as wh
 
-__all__ = ["Asked", "answered", "asked", "fingerprint"]
-
 N = 60
 NUMBERS = ["temp", "price", "load"]
 

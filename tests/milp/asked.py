@@ -19,19 +19,6 @@ from whence.milp.solvers.highs import Highs
 from whence.question import Answer, Question
 from whence.weights import KNNWeights
 
-__all__ = [
-    "agree",
-    "answered",
-    "asked",
-    "built",
-    "expected",
-    "explain",
-    "fixed_at",
-    "forests",
-    "neighbours",
-    "value",
-]
-
 explain = IntegerProgram().answer
 
 

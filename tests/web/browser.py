@@ -27,22 +27,6 @@ import pandas as pd
 from playwright.sync_api import Browser, Page, Request, expect, sync_playwright
 from tests.processes import usual_signals
 
-__all__ = [
-    "STRANGE",
-    "Server",
-    "Watched",
-    "ask_by_a_hair",
-    "ask_others",
-    "asked",
-    "chromium",
-    "chromium_path",
-    "eventually",
-    "fits",
-    "opened",
-    "take_pictures",
-    "write_project",
-]
-
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",

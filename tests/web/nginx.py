@@ -15,8 +15,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["documented_options", "documented_snippet", "nginx", "nginx_path"]
-
 GUIDE = Path(__file__).parents[2] / "docs" / "howto" / "web.md"
 
 CONFIGURATION = """

@@ -32,13 +32,6 @@ if TYPE_CHECKING:
     from whence.problems.base import DecisionProblem
     from whence.problems.plan_sets import PlanSet
 
-__all__ = [
-    "CHOOSING", "HOLDS", "JUDGING", "KAPPAS", "SUREST", "WITHIN", "Held", "Refitted", "Reliance", "Rung",
-    "asked_itself", "calibrated", "check_judge", "expected_share", "explained_reliably", "explained_truly", "further",
-    "why_not_judged", "worlds_of",
-]  # fmt: skip
-
-
 #: Refits by which a rung of the ladder is chosen, and others by which the choice is judged.
 CHOOSING, JUDGING = range(10), range(10, 20)
 #: The share of refits in which an answer to rely on must hold, unless somebody says otherwise.

@@ -39,8 +39,6 @@ from whence.util.text import listed
 if TYPE_CHECKING:
     from whence.policy import Policy
 
-__all__ = ["Implied", "ImpliedPrice", "ask_implied"]
-
 #: Regrets are known when what is left open is less than this share of the planners' costs.
 OPEN = 1e-6
 #: Rounds of cuts, at most; the rest is left to the time limit.

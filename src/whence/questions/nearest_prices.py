@@ -28,8 +28,6 @@ from whence.util import linear_program as highs
 from whence.util.aliases import Floats
 from whence.util.linear_program import LinearProgram, OutOfTime, until
 
-__all__ = ["FoundPrices", "PricesQuestion", "best_gap", "nearest_prices", "quick_gap"]
-
 #: Distances that differ by less are the same.
 NEAR = 1e-6
 #: Tries to find good prices near those at which a box is bounded.

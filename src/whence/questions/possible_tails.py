@@ -21,9 +21,6 @@ from whence.problems.pricing import Terms
 from whence.risk import tail_flow
 from whence.util.aliases import Floats
 
-__all__ = ["PossibleTails", "Row", "Rows", "straight_row"]
-
-
 #: Directions in which a box is narrow whose ends make corners, at most.
 NARROW = 3
 #: What is left of the reach is nothing where it is a smaller share of it.

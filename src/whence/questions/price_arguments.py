@@ -14,8 +14,6 @@ from whence.util.aliases import Floats
 from whence.util.json import finite
 from whence.util.text import nearest
 
-__all__ = ["beyond", "counted", "held", "named", "ranges"]
-
 
 def named(one: Parameter | Limit, names: Collection[str]) -> bool:
     """Whether a parameter, or what it is one of, is among these names."""

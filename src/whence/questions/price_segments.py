@@ -18,8 +18,6 @@ from whence.problems.pricing import Terms
 from whence.risk import tail_flow
 from whence.util.aliases import Floats
 
-__all__ = ["Segment"]
-
 #: A stretch of the segment that is shorter is a point.
 POINT = 1e-11
 #: Where less than this share of a stretch was ruled out, the next stretch is half as long.

@@ -38,8 +38,6 @@ from whence.util.text import listed
 if TYPE_CHECKING:
     from whence.policy import Policy
 
-__all__ = ["PriceChange", "Prices", "ask_prices", "reader"]
-
 PricesStatus = Literal["optimal", "already", "none", "time_limit"]
 #: Changes that a sentence names; a table has all of them.
 NAMED = 4

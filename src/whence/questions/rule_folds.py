@@ -23,8 +23,6 @@ from whence.util.aliases import Floats
 if TYPE_CHECKING:
     from whence.policy import Policy
 
-__all__ = ["Crossed", "Extra"]
-
 #: Parts of the history that are left out in turn, and how many of their rows are looked at in all.
 FOLDS, UNSEEN = 5, 1_500
 #: Past contexts that the trees of the folds are grown on.

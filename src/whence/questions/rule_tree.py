@@ -18,8 +18,6 @@ from whence.util.aliases import Floats
 if TYPE_CHECKING:
     from whence.policy import Policy
 
-__all__ = ["Condition", "Grown", "Leaf", "PlanCosts", "axes_of", "grow", "holds_in"]
-
 Rows = NDArray[np.intp]
 #: A split must save at least this share of the cost.
 WORTH = 1e-9

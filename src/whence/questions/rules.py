@@ -46,8 +46,6 @@ if TYPE_CHECKING:
 
     from whence.policy import Policy
 
-__all__ = ["Rule", "Rules", "ask_rules"]
-
 #: Shares of the time that go to growing, and to rows not seen; the rest proves worst cases.
 GROWING, CROSSING = 0.25, 0.35
 #: Quantities of a plan that have a column each.

@@ -26,8 +26,6 @@ from whence.util.linear_program import OutOfTime
 if TYPE_CHECKING:
     from whence.policy import Policy
 
-__all__ = ["Worst", "box_of", "over_best", "worst_case"]
-
 #: Shares closer than this, or by this share of themselves, are not told apart.
 CLOSE, CLOSE_SHARE = 0.002, 0.02
 #: A share that nobody would call close to the best any more: where even this is not proved, nothing is.

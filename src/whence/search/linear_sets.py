@@ -23,8 +23,6 @@ from whence.search.grid import KeptGrid
 from whence.util.aliases import Floats
 from whence.util.linear_program import LinearProgram, minimise
 
-__all__ = ["best_criterion", "corners_of", "linear_criterion"]
-
 #: Corners of a polytope, at most, and sets of rows among which they are looked for.
 MOST_CORNERS = 64
 MOST_SETS = 20_000

@@ -27,8 +27,6 @@ from whence.util.aliases import Floats
 from whence.util.linear_program import OutOfTime, check_time, until
 from whence.weights.trees import shares_of
 
-__all__ = ["SolvedBoxes"]
-
 #: Plans, those of the nearest past contexts, by which boxes are split whose leaves have no price yet.
 GUESSED = 16
 

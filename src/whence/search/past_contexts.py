@@ -31,8 +31,6 @@ from whence.util.linear_program import OutOfTime, check_time, until
 from whence.weights import TreeWeights
 from whence.weights.metrics import seen_in_coordinates
 
-__all__ = ["Recall", "nearest_known", "recalls", "risk_at_leaves", "stands"]
-
 Mask = NDArray[np.bool_]
 
 

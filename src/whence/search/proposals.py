@@ -13,18 +13,6 @@ from whence.search.grid import KeptGrid
 from whence.settings import SearchSettings
 from whence.weights import InputMap, TreeWeights
 
-__all__ = [
-    "allowed_cells",
-    "cells_of_past",
-    "climbed",
-    "contexts_in_time",
-    "descended",
-    "exchanged",
-    "nearest_first",
-    "past_cells",
-    "pulled",
-]
-
 Ints = NDArray[np.int32]
 
 

@@ -26,9 +26,6 @@ from whence.search.proposals import cells_of_past, pulled
 from whence.util.aliases import Floats
 from whence.util.linear_program import check_time, until
 
-__all__ = ["ListedBest", "PlanFrontier", "explain", "list_criterion", "row_of_plans"]
-
-
 Ints = NDArray[np.int32]
 
 

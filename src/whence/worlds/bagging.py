@@ -11,8 +11,6 @@ from sklearn.tree import DecisionTreeRegressor
 
 from whence.util.aliases import Floats
 
-__all__ = ["Bagging"]
-
 #: Trees, the share of the columns that a split looks at, and the fewest rows of a leaf.
 TREES, COLUMNS, LEAF = 50, 0.5, 3
 

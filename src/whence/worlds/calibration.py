@@ -29,11 +29,6 @@ from whence.util.linear_program import OutOfTime
 from whence.worlds.curve import TIMES, Curve, counted
 from whence.worlds.world_model import WorldModel
 
-__all__ = [
-    "LADDER", "OWN", "QUESTIONS", "WORLDS", "Calibration", "Kind", "Worlds", "base_seed", "drawn_rows",
-    "excess_there", "ladder_of", "node_limit", "times_there",
-]  # fmt: skip
-
 #: Simulated worlds, and questions in each of them.
 WORLDS, QUESTIONS = 12, 6
 #: Steps of standard errors over a hundred trees; other numbers of trees, or of neighbours, have their own. The first

@@ -12,8 +12,6 @@ from sklearn.isotonic import IsotonicRegression
 from whence.util.aliases import Floats
 from whence.util.shares import Interval, wilson
 
-__all__ = ["TIMES", "Curve"]
-
 #: Fewer answers than this say nothing about a share of them.
 LEAST_ANSWERS = 8
 #: How many times as much may be allowed where an absolute claim itself is true too seldom.

@@ -8,8 +8,6 @@ import numpy as np
 
 from whence.util.aliases import Floats
 
-__all__ = ["KernelRidge", "Ridge"]
-
 #: Penalties that are tried, as shares of the largest eigenvalue.
 PENALTIES = np.logspace(-7, 0, 15)
 #: Widths of the kernel that are tried, as multiples of the median distance between rows.

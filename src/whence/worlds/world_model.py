@@ -24,8 +24,6 @@ from whence.util.aliases import Floats
 from whence.worlds.bagging import Bagging
 from whence.worlds.smoothers import KernelRidge, Ridge
 
-__all__ = ["Candidate", "WorldModel", "candidates", "crossed", "explained_share"]
-
 #: Parts of the history, each of which is predicted by models that were fitted to the others.
 FOLDS = 5
 #: Most products of two columns, and outcomes times rows that boosting, which learns one outcome at a time, is tried on.
