@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from whence.features.space import Space
-from whence.milp.axes import Splits, cell_axis, floor32, line_axis
+from whence.milp.axes import Splits, cell_axis, line_axis
+from whence.models.tree_arrays import floor32
 
 #: The last number that rounds to 0.25.
 LAST = 0.25 + 2.0**-26

@@ -199,6 +199,13 @@ class Space:
         parts = [(low, min(high, float(self.gap[0][j]))), (max(low, float(self.gap[1][j])), high)]
         return [part for part in parts if part[0] <= part[1]]
 
+    def among(self, j: int, places: Floats) -> Floats:
+        """Return, ascending, the start, the ends of the pieces, and those of some places that lie in one of them."""
+        found = [self.start[j : j + 1]]
+        for low, high in self.pieces(j):
+            found += [np.array([low, high]), places[(places >= low) & (places <= high)]]
+        return np.unique(np.concatenate(found))
+
     def allows(self, point: Floats, slack: float = 1e-9) -> NDArray[np.bool_]:
         """Return, for every coordinate, whether `point` may lie there."""
         inside = (point >= self.lower - slack) & (point <= self.upper + slack)

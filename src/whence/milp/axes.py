@@ -23,13 +23,6 @@ from whence.util.aliases import Floats
 EVEN = 1e-13
 
 
-def floor32(thresholds: Floats) -> NDArray[np.float32]:
-    """Return the largest float32 not above each threshold: as scikit-learn compares, ``float32(x) <= threshold``."""
-    near = thresholds.astype(np.float32)
-    below = np.nextafter(near, np.float32(-np.inf), dtype=np.float32)
-    return np.where(near.astype(np.float64) <= thresholds, near, below).astype(np.float32)
-
-
 @dataclass(frozen=True)
 class Splits:
     """A column of an estimator that compares with thresholds: ``float32(x * scale + offset) <= thresholds[.]``.
@@ -187,10 +180,7 @@ def _points(space: Space, j: int, splits: Sequence[Splits], samples: ArrayLike =
     asked = np.empty(0) if space.rules is None else space.rules.thresholds(j)
     asked = np.concatenate((asked, np.nextafter(asked, np.inf)))
     places = np.concatenate((samples, knots, asked, *(side for column in splits for side in column.sides())))
-    found = [space.start[j : j + 1]]
-    for low, high in space.pieces(j):
-        found += [np.array([low, high]), places[(places >= low) & (places <= high)]]
-    return np.unique(np.concatenate(found))
+    return space.among(j, places)
 
 
 def add_axes(model: Model, space: Space, axes: Sequence[Axis]) -> None:

@@ -19,15 +19,15 @@ from sklearn.ensemble import IsolationForest
 from whence.errors import InputError, InputTypeError
 from whence.features.relation_trees import Relations
 from whence.features.space import Space, settled
-from whence.milp.axes import Axis, Splits, Turns, add_axes, add_few, cell_axis, floor32
+from whence.milp.axes import Axis, Splits, Turns, add_axes, add_few, cell_axis
 from whence.milp.model import Columns, Linear, Model, Row
 from whence.milp.weighting import Parts, Weighting, largest_in_leaves
-from whence.models.tree_arrays import ArrayTree
+from whence.models.tree_arrays import ArrayTree, floor32
 from whence.question import Question
 from whence.util.aliases import Floats
 from whence.weights import InputMap, TreeWeights
 from whence.weights.base import Box as Corners
-from whence.weights.plausibility import Isolation
+from whence.weights.plausibility import Isolation, mean_path, path_lengths
 from whence.weights.trees import common_cell
 
 Box = dict[int, tuple[int, int]]
@@ -233,9 +233,9 @@ class Plausibility:
         for tree, inputs in self._trees():
             leaves = add_trees(model, [tree], axes, inputs, splits_of([tree], inputs))[0]
             columns.append(leaves.columns)
-            depths.append(_path_lengths(tree)[leaves.nodes])
+            depths.append(path_lengths(tree)[leaves.nodes])
         mean = Linear(np.concatenate(columns), np.concatenate(depths) / len(columns))
-        least = -float(np.log2(-self.score)) * float(_mean_path(np.array([self.forest.max_samples_]))[0])
+        least = -float(np.log2(-self.score)) * float(mean_path(np.array([self.forest.max_samples_]))[0])
         model.row(mean, least)
 
     def _trees(self) -> list[tuple[Any, InputMap]]:
@@ -243,24 +243,6 @@ class Plausibility:
             (tree.tree_, InputMap(np.asarray(features), np.ones(len(features)), np.zeros(len(features))))
             for tree, features in zip(self.forest.estimators_, self.forest.estimators_features_, strict=True)
         ]
-
-
-def _path_lengths(tree: Any) -> Floats:
-    """Path length of every node: its depth, and what an unfinished leaf would still have needed on average."""
-    depth = np.zeros(tree.node_count)
-    for node in range(tree.node_count):
-        for child in (tree.children_left[node], tree.children_right[node]):
-            if child >= 0:
-                depth[child] = depth[node] + 1.0
-    return depth + _mean_path(tree.n_node_samples)
-
-
-def _mean_path(samples: NDArray[np.int64]) -> Floats:
-    """Mean depth of an unsuccessful search in a random binary tree of that many samples (Liu et al., 2008)."""
-    n = np.asarray(samples, dtype=np.float64)
-    many = np.maximum(n, 3.0)
-    value = 2.0 * (np.log(many - 1.0) + np.euler_gamma) - 2.0 * (many - 1.0) / many
-    return np.where(n > 2, value, np.where(n == 2, 1.0, 0.0))
 
 
 def add_limits(model: Model, space: Space, axes: Sequence[Axis], usual: Plausibility | None) -> Columns | None:

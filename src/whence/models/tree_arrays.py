@@ -343,8 +343,8 @@ def double_turns(thresholds: Floats) -> tuple[Floats, Floats]:
     return thresholds, np.nextafter(thresholds, np.inf)
 
 
-def _single_below(thresholds: Floats) -> NDArray[np.float32]:
-    """Return the largest float32 that is not above each threshold."""
+def floor32(thresholds: Floats) -> NDArray[np.float32]:
+    """Return the largest float32 not above each threshold: as scikit-learn compares, ``float32(x) <= threshold``."""
     below = thresholds.astype(np.float32)
     over = below.astype(np.float64) > thresholds
     below[over] = np.nextafter(below[over], np.float32(-np.inf))
@@ -360,7 +360,7 @@ def single_turns(thresholds: Floats) -> tuple[Floats, Floats]:
     >>> float(last[0]), bool(np.float32(last[0]) <= 0.5), bool(np.float32(first[0]) <= 0.5)
     (0.5000000298023224, True, False)
     """
-    below = _single_below(thresholds)
+    below = floor32(thresholds)
     above = np.nextafter(below, np.float32(np.inf))
     middle = 0.5 * (below.astype(np.float64) + above.astype(np.float64))
     last = np.where(middle.astype(np.float32) == below, middle, np.nextafter(middle, -np.inf))
@@ -397,7 +397,7 @@ class _Laying:
     def __init__(self, raw: RawTree, places: Sequence[Place], missing: frozenset[int], single: bool) -> None:
         self.raw, self.places, self.missing, self.largest = raw, places, missing, LARGEST[single]
         # Thresholds between two neighbouring float32 are one and the same: no number lies between them.
-        self.turn = _single_below(raw.threshold) if single else raw.threshold
+        self.turn = floor32(raw.threshold) if single else raw.threshold
         self.feature: list[int] = []
         self.threshold: list[float] = []
         self.left: list[int] = []

@@ -279,14 +279,17 @@ class Newsvendor(BaseEstimator, DecisionProblem, Quantities):  # type: ignore[mi
     def solve(self, Y: Floats, weights: Floats, risk: Risk) -> Floats:
         """Return quantities that minimise `risk` of the cost when row i of `Y` has weight ``weights[i]``."""
         tail = known_tail(risk, "Newsvendor")
-        y, w = check_samples(Y, weights, None, "Newsvendor")
-        holding, backorder, budget = self.rates(y.shape[1])
-        speaking = np.flatnonzero(w)
-        y, w = y[speaking], w[speaking]
+        y, w, (holding, backorder, budget) = self._speaking(Y, weights)
         plan = _least_expectation(y, w, holding, backorder, budget)
         if tail is not None:
             plan = least_cvar(y, w / w.sum(), (holding, backorder, budget), tail, plan)
         return _on_demands(plan, y, budget)
+
+    def _speaking(self, Y: Floats, weights: Floats) -> tuple[Floats, Floats, tuple[Floats, Floats, float]]:
+        """Return the observations that have a weight, these weights, and the rates."""
+        y, w = check_samples(Y, weights, None, "Newsvendor")
+        rates, speaking = self.rates(y.shape[1]), np.flatnonzero(w)
+        return y[speaking], w[speaking], rates
 
     def structure(self, Y: Floats) -> Stock | None:
         """Return the quantities, each of them chosen by itself but for the budget; None where costs are others."""
@@ -318,10 +321,7 @@ class Newsvendor(BaseEstimator, DecisionProblem, Quantities):  # type: ignore[mi
     def solve_between(self, Y: Floats, weights: Floats, risk: Risk, lower: Floats, upper: Floats) -> Floats:
         """Return quantities between `lower` and `upper` that minimise `risk` of the cost."""
         tail = known_tail(risk, "Newsvendor")
-        y, w = check_samples(Y, weights, None, "Newsvendor")
-        holding, backorder, budget = self.rates(y.shape[1])
-        speaking = np.flatnonzero(w)
-        y, w = y[speaking], w[speaking]
+        y, w, (holding, backorder, budget) = self._speaking(Y, weights)
         low = np.maximum(lower, 0.0)
         if float(low.sum()) > budget + _FEASIBILITY * max(1.0, budget) or (upper < low).any():
             raise InputError("No plan keeps the limits on its quantities and the budget.", parameter="instead")

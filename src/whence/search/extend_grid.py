@@ -19,9 +19,9 @@ from sklearn.ensemble import IsolationForest
 from whence import _core
 from whence.features.relation_trees import Relations, RelationTree
 from whence.features.space import ChangeLimit, Space
-from whence.models.tree_arrays import single_turns
+from whence.models.tree_arrays import floor32, single_turns
 from whence.question import Limits, Question
-from whence.search.grid import KeptGrid, rounded_down
+from whence.search.grid import KeptGrid
 from whence.util.aliases import Floats
 from whence.util.linear_program import OutOfTime
 from whence.weights import InputMap, TreeWeights
@@ -296,7 +296,7 @@ class Family:
 
     def keys(self, thresholds: Floats) -> Floats:
         """Thresholds as the trees compare with them: the same for those that split alike."""
-        return rounded_down(thresholds).astype(np.float64) if self.rounded else thresholds
+        return floor32(thresholds).astype(np.float64) if self.rounded else thresholds
 
     def sides(self, keys: Floats) -> tuple[Floats, Floats]:
         """The last coordinate left of each threshold, and the first to its right."""
@@ -337,7 +337,7 @@ def joined(question: Question, kept: KeptGrid, families: Sequence[Family]) -> Ke
         at = own.column == c
         cuts = kept.cut[kept.face_start[c] : kept.face_start[c + 1]]
         if kept.threshold is None:
-            splits[0][at] = found.of_old[np.searchsorted(cuts, rounded_down(own.threshold[at]))]
+            splits[0][at] = found.of_old[np.searchsorted(cuts, floor32(own.threshold[at]))]
         else:
             told = kept.threshold[kept.face_start[c] : kept.face_start[c + 1]]
             splits[0][at] = found.of_old[np.searchsorted(told, own.threshold[at])]

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from whence import _core
 from whence.features.relation_trees import Relations
 from whence.features.space import Space, settled
-from whence.models.tree_arrays import ArrayTree, single_turns
+from whence.models.tree_arrays import ArrayTree, floor32, single_turns
 from whence.question import Question
 from whence.util.aliases import Floats
 from whence.weights import InputMap, TreeWeights
@@ -173,7 +173,7 @@ def _build(members: LeafMembers, inputs: InputMap, group: NDArray[np.int64], ste
     yield
     read = isinstance(trees[0], ArrayTree)
     # Trees of other libraries have their own rule of comparing: their thresholds are the cuts.
-    cut = threshold[inner] if read else rounded_down(threshold[inner])
+    cut = threshold[inner] if read else floor32(threshold[inner])
     yield
     face_start, cuts, face = yield from _faces(column[inner], cut, inputs, group, step)
     split = np.zeros(ends[-1], dtype=np.int32)
@@ -222,14 +222,6 @@ def _faces(
         found.append(cuts)
         face_start[c + 1] = face_start[c] + cuts.size
     return face_start, np.concatenate(found), face
-
-
-def rounded_down(thresholds: Floats) -> NDArray[np.float32]:
-    """The largest float32 that is not above each threshold."""
-    cut = thresholds.astype(np.float32)
-    over = cut.astype(np.float64) > thresholds
-    cut[over] = np.nextafter(cut[over], np.float32(-np.inf))
-    return cut
 
 
 def _settled(question: Question, kept: KeptGrid) -> KeptGrid:
@@ -297,10 +289,7 @@ def _around(space: Space, q: int, kept: KeptGrid, column: int) -> Floats:
     """Of a coordinate with a gap around its start, the values that may be the nearest allowed one of a cell."""
     own = slice(kept.face_start[column], kept.face_start[column + 1])
     faces = np.concatenate([kept.below[own], kept.beyond[own]])
-    found = [space.start[q : q + 1]]
-    for low, high in space.pieces(q):
-        found += [np.array([low, high]), faces[(faces >= low) & (faces <= high)]]
-    return np.unique(np.concatenate(found))
+    return space.among(q, faces)
 
 
 def few_changes(question: Question) -> _core.FewChanges | None:

@@ -140,7 +140,7 @@ class Isolation:
     @cached_property
     def _usual_length(self) -> float:
         """Mean path length of a context that is neither usual nor unusual, by which scores are measured."""
-        return float(_mean_path(np.array([self.forest.max_samples_]))[0])
+        return float(mean_path(np.array([self.forest.max_samples_]))[0])
 
     @property
     def least_depth(self) -> float:
@@ -175,10 +175,10 @@ def path_lengths(tree: Any) -> Floats:
     inner = np.flatnonzero(tree.children_left >= 0)
     for node in inner.tolist():  # children stand behind their parent
         depth[tree.children_left[node]] = depth[tree.children_right[node]] = depth[node] + 1.0
-    return depth + _mean_path(tree.n_node_samples)
+    return depth + mean_path(tree.n_node_samples)
 
 
-def _mean_path(samples: NDArray[np.int64]) -> Floats:
+def mean_path(samples: NDArray[np.int64]) -> Floats:
     """Mean depth of an unsuccessful search in a random binary tree of that many samples (Liu et al., 2008)."""
     n = np.asarray(samples, dtype=np.float64)
     many = np.maximum(n, 3.0)
