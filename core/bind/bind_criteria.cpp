@@ -14,7 +14,7 @@
 #include "criteria/curve_criterion.hpp"
 #include "criteria/linear_plans.hpp"
 #include "criteria/plan_list.hpp"
-#include "criteria/stock.hpp"
+#include "criteria/stock_criterion.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
