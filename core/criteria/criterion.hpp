@@ -91,6 +91,43 @@ protected:
     }
 };
 
+// A criterion about a set of plans: what a leaf is worth is so for the plan that suits the box best. Whoever bounds the
+// box, or asks for the cheapest eta, chooses that plan.
+class SetCriterion : public Criterion {
+public:
+    std::int32_t rivals() const override { return 1; }
+    // Two of a kind, as with thresholds: leaves that one plan cannot afford may be needed by another.
+    std::int32_t etas() const override { return 2; }
+    double worth(const OpenBox& open, std::int32_t, std::int32_t, std::int32_t leaf, std::int32_t) const override {
+        return value(open, leaf);
+    }
+    double rival_part(const OpenBox& open, std::int32_t, std::int32_t, std::int32_t leaf) const override {
+        return value(open, leaf);
+    }
+    std::int32_t eta_at(LeafView, EtaRange etas) const override { return etas.first; }
+    void show(std::span<const double* const>, bool) override {}
+    bool bound_again(OpenBox&, double) const override { return true; }
+    std::int32_t cheapest_eta(OpenBox& open, double multiplier, std::span<const double> way) const override {
+        const double smallest = cheapest(open, multiplier, way);
+        for (std::int32_t k = open.etas.first; k <= open.etas.last; ++k) open.sums[k] = smallest;
+        return open.etas.first;
+    }
+
+protected:
+    virtual double value(const OpenBox& open, std::int32_t leaf) const = 0;
+    // The smallest of the sums of all plans: see `cheapest_eta`.
+    virtual double cheapest(OpenBox& open, double multiplier, std::span<const double> way) const = 0;
+    // Every tree's leaf that is worth least among those listed, and how much less that is than at the projection.
+    void choose_best(OpenBox& open, const ListedLeaves& listed) const {
+        for (std::int32_t t = 0; t < open.trees; ++t) {
+            Least least;
+            for (const std::int32_t leaf : listed.of(t)) least.take(value(open, leaf), leaf);
+            if (least.leaf >= 0) open.best[t] = least.leaf;
+            open.gains[t] = value(open, open.here[t]) - least.value;
+        }
+    }
+};
+
 // Refuse a criterion and a plausibility that are not about the trees of the grid, each about its own.
 inline void require_fit(const Grid& grid, const Criterion& criterion, const Plausibility* plausible) {
     const std::int32_t trees = plausible == nullptr ? grid.trees() : plausible->first_tree();

@@ -47,7 +47,7 @@ struct LinearScratch : Scratch {
     std::size_t chosen = 0;          // the corner and the end that `worth` is about
 };
 
-class LinearPlans final : public Criterion {
+class LinearPlans final : public SetCriterion {
 public:
     // The corners hold the set, those of `all` every plan there is, if the best of these, which counts for `factor`
     // times its cost, must be met. A plan of the set counts for its cost less `allowance`.
@@ -89,10 +89,7 @@ public:
             share_.push_back(1.0 / (samples_.total(static_cast<std::int32_t>(leaf)) * samples_.trees));
     }
 
-    std::int32_t rivals() const override { return 1; }
     std::int32_t leaves() const override { return static_cast<std::int32_t>(samples_.size.size()); }
-    // Two of a kind, as in a list of plans: leaves that one plan cannot afford may be needed by another.
-    std::int32_t etas() const override { return 2; }
 
     // Numbers that a look at a context goes over, about.
     std::int64_t numbers() const {
@@ -111,15 +108,6 @@ public:
     Criterion::Excess excess_in(const OpenBox& open, std::span<std::int32_t>) const override {
         return {judged(open.counted(), room(open), spare_), 0};
     }
-
-    double worth(const OpenBox& open, std::int32_t, std::int32_t, std::int32_t leaf, std::int32_t) const override {
-        return value(room(open), leaf);
-    }
-    double rival_part(const OpenBox& open, std::int32_t, std::int32_t, std::int32_t leaf) const override {
-        return value(room(open), leaf);
-    }
-    std::int32_t eta_at(LeafView, EtaRange etas) const override { return etas.first; }
-    void show(std::span<const double* const>, bool) override {}
 
     // Choose the corner with the smallest sum.
     void lean(OpenBox& open) const override { look(open); }
@@ -143,26 +131,19 @@ public:
         }
         if (total > most) return false;
         open.slack = most - total;
-        for (std::int32_t t = 0; t < open.trees; ++t) {
-            Least least;
-            for (const std::int32_t leaf : listed.of(t)) least.take(value(own, leaf), leaf);
-            if (least.leaf >= 0) open.best[t] = least.leaf;
-            open.gains[t] = value(own, open.here[t]) - least.value;
-        }
+        choose_best(open, listed);
         drop_dear(open, listed, most);
         return true;
     }
 
-    bool bound_again(OpenBox&, double) const override { return true; }
-
-    // The corner with the smallest sum is the one that `worth` is about from then on.
-    std::int32_t cheapest_eta(OpenBox& open, double multiplier, std::span<const double> way) const override {
+protected:
+    double value(const OpenBox& open, std::int32_t leaf) const override { return value(room(open), leaf); }
+    double cheapest(OpenBox& open, double multiplier, std::span<const double> way) const override {
         LinearScratch& own = room(open);
         ListedLeaves listed;
         open.reach.list(open.trees, listed);
         sum(own, listed, [&](std::int32_t leaf, double value) { return multiplier * value + way[leaf]; });
-        for (std::int32_t k = open.etas.first; k <= open.etas.last; ++k) open.sums[k] = own.sums[own.chosen];
-        return open.etas.first;
+        return own.sums[own.chosen];
     }
 
 private:

@@ -65,7 +65,7 @@ struct PlanScratch : Scratch {
     std::vector<double> row;  // otherwise, of each leaf, what its cheapest route costs more than the rival
 };
 
-class PlanList final : public Criterion {
+class PlanList final : public SetCriterion {
 public:
     explicit PlanList(std::int32_t leaves) : leaves_(leaves), plans_(count()), rivals_(count()), ways_(count()) {}
 
@@ -186,10 +186,7 @@ public:
     std::int64_t plans() const { return plans_.count(); }
     std::int64_t rival_rows() const { return rivals_.count(); }
 
-    std::int32_t rivals() const override { return 1; }
     std::int32_t leaves() const override { return leaves_; }
-    // Two of a kind: leaves that one plan cannot afford may be needed by another, as with thresholds.
-    std::int32_t etas() const override { return 2; }
     void make_room(OpenBox& open) const override { made<PlanScratch>(open).row.resize(count()); }
 
     Criterion::Excess excess(LeafView leaves, EtaRange, std::span<std::int32_t> levels) const override {
@@ -200,14 +197,6 @@ public:
         return least(open.counted(), open.plans.get(), levels);
     }
 
-    double worth(const OpenBox& open, std::int32_t, std::int32_t, std::int32_t leaf, std::int32_t) const override {
-        return value(open, leaf);
-    }
-    double rival_part(const OpenBox& open, std::int32_t, std::int32_t, std::int32_t leaf) const override {
-        return value(open, leaf);
-    }
-    std::int32_t eta_at(LeafView, EtaRange etas) const override { return etas.first; }
-    void show(std::span<const double* const>, bool) override {}
     // For routes that are not listed yet, a sum over trees that stays below the excess of all of them.
     void lean(OpenBox& open) const override {
         if (routes_ == nullptr || has_listed(open)) return;
@@ -239,19 +228,17 @@ public:
             leave(open, {found.plans, {}, {}});
         room(open).plan = found.plans[found.best];
         open.slack = tau - found.totals[found.best];
-        for (std::int32_t t = 0; t < open.trees; ++t) {
-            Least least;
-            for (const std::int32_t leaf : found.listed.of(t)) least.take(value(open, leaf), leaf);
-            if (least.leaf >= 0) open.best[t] = least.leaf;
-            open.gains[t] = value(open, open.here[t]) - least.value;
-        }
+        choose_best(open, found.listed);
         drop_dear(open, found, tau);
         return true;
     }
 
-    bool bound_again(OpenBox&, double) const override { return true; }
-    // The plan with the smallest sum is the one that `worth` is about from then on.
-    std::int32_t cheapest_eta(OpenBox& open, double multiplier, std::span<const double> way) const override {
+protected:
+    double value(const OpenBox& open, std::int32_t leaf) const override {
+        const PlanScratch& own = room(open);
+        return own.plan < 0 ? own.row[leaf] : plan(own.plan)[leaf] - rival(open.levels[0])[leaf];
+    }
+    double cheapest(OpenBox& open, double multiplier, std::span<const double> way) const override {
         const ListedLeaves listed = listed_leaves(open);
         const std::vector<std::int32_t>& leaves = listed.leaves;
         PlanScratch& own = room(open);
@@ -273,8 +260,7 @@ public:
                 }
             });
         }
-        for (std::int32_t k = open.etas.first; k <= open.etas.last; ++k) open.sums[k] = smallest;
-        return open.etas.first;
+        return smallest;
     }
 
 private:
@@ -296,10 +282,6 @@ private:
         open.plans = left_.make<PossiblePlans>(std::move(plans), numbers * sizeof(std::int32_t));
     }
 
-    double value(const OpenBox& open, std::int32_t leaf) const {
-        const PlanScratch& own = room(open);
-        return own.plan < 0 ? own.row[leaf] : plan(own.plan)[leaf] - rival(open.levels[0])[leaf];
-    }
     std::size_t count() const { return static_cast<std::size_t>(leaves_); }
 
     // Bound the box for all routes together, or list those that it leaves possible; false where there are none.
