@@ -24,7 +24,6 @@ from whence.worlds.calibration import (
     FIRST,
     LADDER,
     UNSEEN,
-    drawn_rows,
     excess_there,
     ladder_of,
     times_there,
@@ -216,6 +215,11 @@ def test_documents_keep_what_worlds_say(why: wh.Explanation) -> None:
     told = dict(why.report.shown.certificate)  # type: ignore[union-attr, arg-type]
     assert "simulated worlds" in told["true in the world"]
     assert "variance" in told["model of the world"]
+    first, last = entry["worlds"]["curve"][0]["share"], max(s["share"] or 0.0 for s in entry["worlds"]["curve"])
+    curve = told["true by standard errors"]
+    assert curve.startswith(f"{100 * first:.0f} % by 0, ")
+    assert f", {100 * last:.0f} % by " in curve
+    assert curve.endswith(" standard errors")
 
 
 @pytest.mark.parametrize(
@@ -285,16 +289,6 @@ def test_steps_follow_the_number_of_voters(policy: wh.Policy) -> None:
     """A standard error over few neighbours is larger than one over many trees, so that fewer are tried."""
     assert ladder_of(policy)[-1] < ladder_of(fitted(wh.ForestWeights(n_trees=100, random_state=0)))[-1]
     assert ladder_of(fitted(wh.KernelWeights())) == (0.0,)
-
-
-def test_errors_are_drawn_with_their_weights() -> None:
-    """Of a row of weights, each column comes as often as it weighs."""
-    from scipy import sparse
-
-    weights = sparse.csr_matrix(np.tile([0.0, 0.7, 0.0, 0.3], (4000, 1)))
-    drawn = drawn_rows(weights, np.random.default_rng(0))
-    assert set(drawn.tolist()) == {1, 3}
-    assert np.mean(drawn == 1) == pytest.approx(0.7, abs=0.03)
 
 
 def test_a_calibration_without_worlds_is_none(policy: wh.Policy) -> None:
@@ -414,7 +408,6 @@ def test_times_of_what_is_allowed_by_hand(policy: wh.Policy, plan: Any) -> None:
 def calibration(policy: wh.Policy) -> Calibration:
     made = Calibration(policy, Worlds(), lambda *_: None)
     made.kappas = ladder_of(policy)
-    made._past = policy.weights_.weights(policy.past_inputs(), as_sparse=True)
     return made
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.linear_model import LinearRegression
 
 from whence.errors import InputError
 from whence.worlds.bagging import Bagging
 from whence.worlds.smoothers import KernelRidge, Ridge
-from whence.worlds.world_model import WorldModel, candidates, explained_share
+from whence.worlds.world_model import WorldModel, candidates, drawn_rows, explained_share, local_share
 
 RNG = np.random.default_rng(3)
 X = RNG.random((120, 3))
@@ -47,14 +48,59 @@ def test_outcomes_stay_what_they_can_be() -> None:
     counts = RNG.poisson(2.0, (120, 1)).astype(float)
     both = RNG.normal(size=(120, 1))
     model = WorldModel(X, np.hstack([counts, both]), seed=0)
-    drawn = model.drawn(RNG.integers(120, size=120))
+    drawn = model.drawn(RNG)
     assert (drawn[:, 0] == np.rint(drawn[:, 0])).all()
     assert drawn[:, 0].min() == 0.0
     assert drawn[:, 1].min() < 0.0
     assert (drawn[:, 1] != np.rint(drawn[:, 1])).any()
-    around = model.around(model.mean(X[:1])[0], [3, 4])
-    assert around.shape == (2, 2)
+    around, chances = next(model.around(X[:1], sparse.csr_matrix((1, 120))))
+    assert chances == pytest.approx(1 / 120)
+    assert around.shape == (120, 2)
     assert (around[:, 0] >= 0.0).all()
+
+
+def test_errors_come_from_similar_contexts_as_far_as_their_size_follows_these() -> None:
+    """Where errors are as large everywhere, what differs between neighbourhoods is luck: they come from all of them."""
+    rng = np.random.default_rng(8)
+    at = np.sort(rng.random(400))[:, None]
+    near = np.abs(at - at.T) < 0.05
+    similar = sparse.csr_matrix(near / near.sum(axis=1)[:, None])
+    noise = rng.normal(size=(400, 12))
+    assert local_share(similar, noise) < 0.2
+    assert 0.7 < local_share(similar, noise * np.exp(2.0 * at)) < 1.0
+    assert local_share(sparse.eye(400, format="csr"), noise) == 0.0  # nothing else is similar to any of them
+    model = WorldModel(at, noise[:, :1] * np.exp(2.0 * at), 0, similar=similar)
+    assert model.local == local_share(similar, model.errors) > 0.7
+    model.local = 0.25
+    chances = model._chances(similar).toarray()
+    assert chances.sum(axis=1) == pytest.approx(1.0)
+    anywhere = chances - 0.25 * similar.toarray()
+    assert np.ptp(anywhere, axis=0) == pytest.approx(0.0, abs=1e-12)
+    assert (anywhere[0] > 1e-6).sum() == 300
+
+
+def test_errors_have_no_mean_of_their_own_anywhere() -> None:
+    """What lucky errors of a few similar contexts add to the mean is no truth."""
+    rng = np.random.default_rng(9)
+    Y = 5.0 * X[:, :2] + rng.normal(size=(120, 2))
+    similar = sparse.csr_matrix(np.repeat(np.eye(24), 5, axis=0) @ np.repeat(np.eye(24), 5, axis=1) / 5.0)
+    model = WorldModel(X, Y, 0, similar=similar)
+    for local in (1.0, 0.3):
+        model.local = local
+        model.low[:] = -np.inf
+        for mean, (outcomes, chances) in zip(model.mean(X), model.around(X, similar), strict=True):
+            assert chances @ outcomes == pytest.approx(mean)
+    model._past = model._chances(similar)
+    drawn = np.mean([model.drawn(rng) for _ in range(500)], axis=0)
+    assert drawn == pytest.approx(model.mean_there, abs=0.25)
+
+
+def test_errors_are_drawn_with_their_weights() -> None:
+    """Of a row of weights, each column comes as often as it weighs."""
+    weights = sparse.csr_matrix(np.tile([0.0, 0.7, 0.0, 0.3], (4000, 1)))
+    drawn = drawn_rows(weights, np.random.default_rng(0))
+    assert set(drawn.tolist()) == {1, 3}
+    assert np.mean(drawn == 1) == pytest.approx(0.7, abs=0.03)
 
 
 def test_the_users_own_model_is_tried() -> None:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 #: What a set is called that holds all plans.
 ANY = "another plan"
+#: More shares than this of true answers are not told in a line.
+MOST_SHARES = 9
 
 
 def nearly_best(report: Explanation | Report) -> str:
@@ -229,6 +231,7 @@ def certificate(report: Report) -> list[list[str]]:
         "asked for no more than": "" if report.max_changes is None else few_changes(report).removeprefix("at most "),
         "holds in": _refits(report),
         "true in the world": truth_in_words(report),
+        "true by standard errors": curve_in_words(report),
         "model of the world": world_in_words(report),
         "usual": "" if report.usual is None else f"at least as usual as {share(report.usual)} of past contexts",
         "tolerance on costs": with_unit(f"{report.tolerance:.3g}", report.cost_unit),
@@ -280,6 +283,18 @@ def truth_in_words(report: Report) -> str:
     own = found.own
     itself = f"; of this very question {own.times} of {own.refits}" if own is not None and own.refits else ""
     return f"{share_of_truth(found)} of such answers, {seen}{itself}; {share(found.wanted)} were asked for"
+
+
+def curve_in_words(report: Report) -> str:
+    """Return how often such answers are true by some numbers of standard errors, for a certificate.
+
+    A share that is written as the one before is left out, and so is every second one where there are many.
+    """
+    found = None if report.reliance is None else report.reliance.worlds
+    steps = {share(one.share): one for one in reversed(found.curve) if one.share is not None} if found else {}
+    told = [f"{text} by {plain(one.confidence, 3)}" for text, one in reversed(steps.items())]
+    some = told if len(told) <= MOST_SHARES else [*told[:-1:2], told[-1]]
+    return f"{', '.join(some)} standard errors" if some else ""
 
 
 def world_in_words(report: Report) -> str:

@@ -38,8 +38,8 @@ LADDER = (0.0, 2.0, 5.0, 8.0, 12.0, 16.0, 21.0, 28.0, 38.0)
 #: question at every third one.
 BETWEEN = (1.0, 3.0, 4.0, 6.5, 10.0, 14.0, 18.5, 24.5, 33.0)
 #: How many worlds are the first; between which shares of true answers, the second one safely so, the later ones are
-#: asked; and that every third of these steps is asked of a question.
-FIRST, RISES, EVERY = 4, (0.4, 0.93), 3
+#: asked (a share of 0.95 must be safe there); and that every third of these steps is asked of a question.
+FIRST, RISES, EVERY = 4, (0.4, 0.955), 3
 #: Boxes after which a search in a world gives what it has found: fewer where each takes longer, since it looks at more
 #: observations.
 NODES, BOXES_TIMES_ROWS = (500, 6_000), 700_000
@@ -92,7 +92,9 @@ class Worlds:
     def model_of(self, policy: Any, before_fit: Callable[[], None] = lambda: None) -> WorldModel:
         """Return the model of the outcomes, made when it is first needed; `before_fit` may end that by raising."""
         if self._model is None:
-            self._model = WorldModel(policy.past_inputs(), policy.Y_, base_seed(policy), self.world, before_fit)
+            inputs = policy.past_inputs()
+            similar = policy.weights_.weights(inputs, as_sparse=True)
+            self._model = WorldModel(inputs, policy.Y_, base_seed(policy), self.world, before_fit, similar)
         return self._model
 
     def __getstate__(self) -> dict[str, Any]:
@@ -147,7 +149,6 @@ class Calibration:
         # A world that there was no time for is left out: what was seen of it would be the questions soon answered.
         with suppress(OutOfTime):
             model = self.worlds.model_of(self.policy, lambda: self._check_time(0))
-            self._past = self.policy.weights_.weights(self.policy.past_inputs(), as_sparse=True)
             began = time.perf_counter()
             for first in range(0, self.count, AT_ONCE):
                 each = AT_ONCE * (time.perf_counter() - began) / first if first else 0.0
@@ -216,7 +217,7 @@ class Calibration:
         """Return the policy of one world, what draws its questions, and the past contexts that it has not seen."""
         number += 0 if self.own is None else OWN
         rng = np.random.default_rng(np.random.SeedSequence([base_seed(policy), 31, number]))
-        history, seed = model.drawn(drawn_rows(self._past, rng)), int(rng.integers(2**31))
+        history, seed = model.drawn(rng), int(rng.integers(2**31))
         if self.own is not None:
             return policy.with_outcomes(history, seed), rng, np.empty(0, dtype=np.int64)
         count = len(history)
@@ -302,25 +303,11 @@ class Calibration:
         if not explanations:
             return []
         inputs = np.array([policy.inputs_of(one.context) for one in explanations])
-        means, weights = model.mean(inputs), policy.weights_.weights(inputs, as_sparse=True)
-        truths = []
-        for i, one in enumerate(explanations):
-            rows = weights.indices[weights.indptr[i] : weights.indptr[i + 1]]
-            share = weights.data[weights.indptr[i] : weights.indptr[i + 1]]
-            outcomes = model.around(means[i], rows)
-            truths.append(times_there(one, policy.problem, policy.risk_, outcomes, share))
-        return truths
-
-
-def drawn_rows(weights: Any, rng: np.random.Generator) -> NDArray[np.int64]:
-    """By row of a CSR matrix of weights, a column drawn with these."""
-    heights = rng.random(weights.shape[0])
-    found = np.empty(weights.shape[0], dtype=np.int64)
-    for i, height in enumerate(heights):
-        start, end = weights.indptr[i], weights.indptr[i + 1]
-        mass = np.cumsum(weights.data[start:end])
-        found[i] = weights.indices[start + min(np.searchsorted(mass, height * mass[-1]), end - start - 1)]
-    return found
+        around = model.around(inputs, policy.weights_.weights(inputs, as_sparse=True))
+        return [
+            times_there(one, policy.problem, policy.risk_, outcomes, chances)
+            for one, (outcomes, chances) in zip(explanations, around, strict=True)
+        ]
 
 
 # ---- whether an answer is true in a world ---------------------------------------------------------------------------

@@ -2,17 +2,20 @@
 
 A policy's own forest is no model of the world to judge it by: what it smooths away is missing in both. The mean of the
 outcomes is that of several predictors, each for as much as it helps to predict rows that it was not fitted to; around
-it lie the errors that these predictions made there, drawn from past contexts that the policy takes for similar.
+it lie the errors that these predictions made there, drawn from past contexts that the policy takes for similar as far
+as these tell the size of errors that they have not seen, and else from all. Errors have no mean of their own anywhere:
+that of a few similar ones is the luck of the history, which the policy sees, too, and would be true in such a world.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from scipy.optimize import nnls
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor
@@ -34,6 +37,8 @@ MOST_KERNEL = 2_000
 LEAST = 0.05
 #: A share of the variance: a model that explains so much more of it than the policy's own weights is clearly better.
 CLEARLY = 0.05
+#: Past contexts whose errors may come anywhere, at most.
+ANYWHERE = 300
 
 Predict = Callable[[Floats], Floats]
 
@@ -59,6 +64,8 @@ class WorldModel:
         What each of `tried` counts for.
     errors : ndarray of shape (n, m)
         By how much each past outcome missed its prediction by models that had not seen it.
+    local : float
+        Which part of the errors in a context comes from similar ones: 0 where errors are as large everywhere, up to 1.
 
     Examples
     --------
@@ -70,7 +77,13 @@ class WorldModel:
     """
 
     def __init__(
-        self, X: Floats, Y: Floats, seed: int, world: Any = None, before_fit: Callable[[], None] = lambda: None
+        self,
+        X: Floats,
+        Y: Floats,
+        seed: int,
+        world: Any = None,
+        before_fit: Callable[[], None] = lambda: None,
+        similar: Any = None,
     ) -> None:
         Y = np.asarray(Y, dtype=np.float64)
         self.low, self.whole = _floors(Y), _whole(Y)
@@ -89,6 +102,11 @@ class WorldModel:
                     before_fit()
                     self._parts.append((share, one.fit(X, Y, seed)))
             self.mean_there: Floats = self.mean(X)
+        similar = sparse.csr_matrix((len(X), len(X))) if similar is None else similar
+        self.local = local_share(similar, self.errors)
+        rows = np.random.default_rng([seed, ANYWHERE]).permutation(len(X))[:ANYWHERE]
+        self._anywhere = np.isin(np.arange(len(X)), rows) / len(rows)
+        self._past = self._chances(similar)
 
     @property
     def name(self) -> str:
@@ -109,18 +127,30 @@ class WorldModel:
         with threadpool_limits(1):
             return np.asarray(np.sum([share * predict(X) for share, predict in self._parts], axis=0))
 
-    def around(self, mean: Floats, rows: Any = slice(None)) -> Floats:
-        """What may come where that is the mean: one row for each past error, or for those of some `rows`."""
-        return self.possible(mean + self.errors[rows])
+    def around(self, X: Floats, similar: Any) -> Iterator[tuple[Floats, Floats]]:
+        """What may come in each of some contexts, and how likely it is; past ones have these weights there."""
+        chances = self._chances(similar)
+        middles = self.mean(X) - chances @ self.errors
+        for i, middle in enumerate(middles):
+            row = slice(chances.indptr[i], chances.indptr[i + 1])
+            yield self.possible(middle + self.errors[chances.indices[row]]), chances.data[row]
+
+    def _chances(self, similar: Any) -> Any:
+        """How likely each past error is in contexts in which past ones have these weights: a sparse row for each."""
+        if self.local == 1.0:
+            return similar
+        ones = sparse.csr_matrix(np.ones((similar.shape[0], 1)))
+        return sparse.csr_matrix(self.local * similar + (1.0 - self.local) * (ones @ sparse.csr_matrix(self._anywhere)))
 
     def possible(self, outcomes: Floats) -> Floats:
         """Outcomes as they may be: none below 0, and whole, where all past ones are."""
         found = np.maximum(outcomes, self.low)
         return np.where(self.whole, np.rint(found), found)
 
-    def drawn(self, chosen: NDArray[np.int64]) -> Floats:
-        """A history: an outcome for every past context, with the error of the past context that was `chosen` for it."""
-        return self.possible(self.mean_there + self.errors[chosen])
+    def drawn(self, rng: np.random.Generator) -> Floats:
+        """A history: an outcome for every past context."""
+        middles = self.mean_there - self._past @ self.errors
+        return self.possible(middles + self.errors[drawn_rows(self._past, rng)])
 
 
 def candidates(X: Floats, Y: Floats, world: Any = None) -> list[Candidate]:
@@ -158,6 +188,37 @@ def explained_share(Y: Floats, predicted: Floats) -> float:
         return 1.0
     missed = ((Y - predicted) ** 2).mean(axis=0)[varies]
     return float(1.0 - (missed / spread[varies]).mean())
+
+
+def drawn_rows(weights: Any, rng: np.random.Generator) -> NDArray[np.int64]:
+    """By row of a CSR matrix of weights, a column drawn with these."""
+    heights = rng.random(weights.shape[0])
+    found = np.empty(weights.shape[0], dtype=np.int64)
+    for i, height in enumerate(heights):
+        start, end = weights.indptr[i], weights.indptr[i + 1]
+        mass = np.cumsum(weights.data[start:end])
+        found[i] = weights.indices[start + min(np.searchsorted(mass, height * mass[-1]), end - start - 1)]
+    return found
+
+
+def local_share(similar: Any, errors: Floats) -> float:
+    """How much the size of errors follows that of similar past contexts, which have these weights.
+
+    Where errors are as large everywhere, what differs between neighbourhoods is luck, and the size of an error that was
+    left out does not follow it.
+
+    >>> local_share(sparse.csr_matrix(np.full((4, 4), 0.25)), np.array([[1.0], [2.0], [3.0], [4.0]]))
+    0.0
+    """
+    others = sparse.csr_matrix(similar - sparse.diags(similar.diagonal()))
+    mass = np.asarray(others.sum(axis=1)).ravel()
+    squares = errors**2
+    usual = squares.mean(axis=0)
+    some, varies = mass > 0.0, usual > 0.0
+    told = (np.asarray(others @ squares)[some] / mass[some, None])[:, varies] / usual[varies] - 1.0
+    seen = squares[some][:, varies] / usual[varies] - 1.0
+    size = float((told**2).sum())
+    return float(np.clip((told * seen).sum() / size, 0.0, 1.0)) if size > 0.0 else 0.0
 
 
 # ---- the predictors ------------------------------------------------------------------------------------------------

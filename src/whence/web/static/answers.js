@@ -33,7 +33,8 @@ const BADGES = {
 /** Lines of the certificate with a word that needs one. */
 const NAMED = {
   status: "proved", kind: "absolute", risk: "risk", distance: "distance", "proved lower bound": "gap", gap: "gap", confidence: "confidence", usual: "usual", "asked for no less usual than": "usual",
-  "tolerance on costs": "tolerance", "boxes or nodes searched": "boxes", "holds in": "refits", "true in the world": "worlds", "model of the world": "worlds",
+  "tolerance on costs": "tolerance", "boxes or nodes searched": "boxes", "holds in": "refits", "true in the world": "worlds", "true by standard errors": "worlds",
+  "model of the world": "worlds",
   engine: "engine", "asked for": "asked", "asked for no more than": "conditions", "rival plans met": "rivals", "separation of neighbours": "separation",
 };
 /** What is explained of a badge. */
