@@ -95,6 +95,19 @@ def test_what_is_nearest_and_reliable_is_told_once() -> None:
     assert "Nearest, at distance" not in str(why)
 
 
+def test_a_step_that_is_no_whole_number_of_grains_is_reached(plan: Any) -> None:
+    """Of neighbours and other numbers of trees: 0.76 standard errors are asked for where they are needed, not 0.75."""
+    policy = fitted()
+    policy.explain(TODAY, plan, holds=0.8)
+    curves = policy.worlds_.curves  # type: ignore[attr-defined]
+    for kind in curves:
+        curves[kind] = Curve((0.0, 0.3, 0.76), (40, 40, 40), (10, 20, 40), 40, 12, 12, "ridge", 0.5)
+    why = policy.explain(TODAY, plan, holds=0.9756)
+    assert why.reliance is not None
+    assert why.reliance.needed == why.confidence == 0.76
+    assert why.reliance.reached
+
+
 def test_worlds_follow_from_the_random_state(plan: Any, why: wh.Explanation) -> None:
     """Another process learns the same curve and gives the same answer."""
     again = fitted().explain(TODAY, plan, holds=0.8)

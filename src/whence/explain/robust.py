@@ -7,6 +7,7 @@ a ladder of standard errors is climbed until the answer holds in enough of them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -562,10 +563,11 @@ def explained_truly(
 def _tried(at: Callable[[float], Explanation], nearest: Explanation, kappa: float, grain: float) -> list[Explanation]:
     """The explanation by this many standard errors, or by the most, in whole grains, by which there is a context."""
     tried = [nearest]
-    low, high = 0, round(kappa / grain) if grain else 0
+    low, high = 0, math.ceil(kappa / grain - 1e-6) if grain else 0
     step = high
     while low < high:
-        found = at(step * grain)
+        # A step of the ladder need not be a whole number of grains.
+        found = at(min(step * grain, kappa))
         tried.append(found)
         if found.status in ("time_limit", "interrupted") or (found.context is not None and step == high):
             break
