@@ -146,12 +146,7 @@ public:
           criterion_(std::move(criterion)),
           few_(std::move(few)),
           candidate_(space_.axes.size()),
-          met_(space_.dimension()),
-          columns_(space_.points.size()) {
-        for (int i = 0; i < space_.size(); ++i) {
-            const double* const row = space_.linear() ? space_.scores.slopes(i) : space_.point(i);
-            for (int j = 0; j < space_.dimension(); ++j) columns_[j * space_.base.size() + i] = row[j];
-        }
+          met_(space_.dimension()) {
         criterion_->attach(space_);
         workers_.push_back(std::make_unique<NeighbourWorker>(space_, *criterion_, waiting_, few_.get()));
         restart();
@@ -195,25 +190,8 @@ public:
     // Whether a context is an explanation.
     bool stands(std::span<const double> context) {
         const std::size_t n = space_.base.size();
-        std::vector<double>& buffer = worker().examiner.buffer;
-        double* const here = worker().examiner.here.data();
-        std::ranges::copy(space_.base, here);
-        for (int j = 0; j < space_.dimension(); ++j) {
-            const double* const x = columns_.data() + j * n;
-            const double at = context[j];
-            if (space_.linear()) {
-                const bool category = space_.axes[j].kind == Kind::category;
-                for (std::size_t i = 0; i < n; ++i) {
-                    here[i] += category ? space_.scores.entries(static_cast<int>(i), j)[static_cast<std::size_t>(at)]
-                                        : x[i] * at;
-                }
-            } else if (space_.axes[j].kind == Kind::category) {
-                for (std::size_t i = 0; i < n; ++i) here[i] += x[i] == at ? 0.0 : space_.apart;
-            } else {
-                for (std::size_t i = 0; i < n; ++i) here[i] += space_.axes[j].apart(x[i], at);
-            }
-        }
-        std::copy_n(here, n, buffer.begin());
+        std::vector<double>&buffer = worker().examiner.buffer, &here = worker().examiner.here;
+        for (std::size_t i = 0; i < n; ++i) buffer[i] = here[i] = space_.distance(static_cast<int>(i), context);
         const Boundary ends = boundary(std::span(buffer).first(n), space_.k);
         if (ends.following - ends.last < space_.margin || ends.last > space_.widest) return false;
         if (!space_.rules.empty() && !space_.rules.hold(context)) return false;
@@ -269,7 +247,6 @@ private:
     std::vector<std::unique_ptr<NeighbourWorker>> workers_;
     std::vector<double> candidate_;
     Found met_;
-    std::vector<double> columns_;  // past contexts, or slopes of their scores, axis by axis
     std::int64_t nodes_ = 0;
 };
 
