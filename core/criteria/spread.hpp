@@ -41,23 +41,16 @@ void lean(std::size_t count, Value value, double steep, std::span<double> tilt) 
 }
 
 // By how much a level is too high to be the common one of the trees, which lie there as far as their ranges let them:
-// it is right where level = mean - norm / steep. Four sums go on side by side.
+// it is right where level = mean - norm / steep.
 inline double too_high(std::span<const double> low, std::span<const double> high, double steep, double level) {
-    const std::size_t count = low.size();
-    double sum[4] = {}, squares[4] = {};
-    const auto add = [&](std::size_t t, std::size_t lane) {
+    const auto count = static_cast<double>(low.size());
+    double sum = 0.0, squares = 0.0;
+    for (std::size_t t = 0; t < low.size(); ++t) {
         const double off = std::min(std::max(0.0, low[t] - level), high[t] - level);
-        sum[lane] += off;
-        squares[lane] += off * off;
-    };
-    std::size_t t = 0;
-    for (; t + 4 <= count; t += 4)
-        for (std::size_t lane = 0; lane < 4; ++lane) add(t + lane, lane);
-    for (; t < count; ++t) add(t, t % 4);
-    const double all = (sum[0] + sum[1]) + (sum[2] + sum[3]);
-    const double spread =
-        (squares[0] + squares[1]) + (squares[2] + squares[3]) - all * all / static_cast<double>(count);
-    return std::sqrt(std::max(0.0, spread)) - steep * all / static_cast<double>(count);
+        sum += off;
+        squares += off * off;
+    }
+    return std::sqrt(std::max(0.0, squares - sum * sum / count)) - steep * sum / count;
 }
 
 // kappa standard errors, of values that are already divided by the number of trees.

@@ -13,16 +13,6 @@ namespace whence {
 // Trees that are gone down side by side: while the node of one is fetched from memory, others go on.
 inline constexpr std::size_t kTogether = 16;
 
-// Trees ahead of which the samples of a leaf are fetched from memory.
-inline constexpr std::size_t kAhead = 12;
-
-// Where the compiler knows how: have what lies there fetched, without waiting for it.
-inline void fetch([[maybe_unused]] const std::int32_t* at) {
-#if defined(__GNUC__) || defined(__clang__)
-    __builtin_prefetch(at);
-#endif
-}
-
 class Descent {
 public:
     // A node of a tree; nodes are numbered on from tree to tree. A context goes to the left where it is at most the
@@ -72,7 +62,6 @@ public:
         for (const Forest& forest : forests_) {
             const std::size_t end = tree + static_cast<std::size_t>(forest.trees);
             for (; tree < end; ++tree) {
-                if (tree + kAhead < end) fetch(forest.order.data() + nodes_[leaves[tree + kAhead]].left);
                 const Node& leaf = nodes_[leaves[tree]];
                 const std::int32_t first = leaf.left, size = leaf.right;
                 const double share = 1.0 / static_cast<double>(forest.trees * size);
