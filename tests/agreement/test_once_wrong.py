@@ -179,3 +179,9 @@ def test_less_than_is_less_where_past_contexts_are_answers() -> None:
     """A past context at the very end of "less than" was pulled to an answer that is no less."""
     with searching(recall_after=0):
         assert disagreement(draw(2077600, "kernel", "best set", "t")) == ""
+
+
+def test_a_plan_that_is_surely_better_today_where_neighbours_tie() -> None:
+    """Today is known as the estimator knows it, also where another past context is as near as the k-th neighbour."""
+    for seed, options in ((2077700, "ck"), (2077705, "uk")):
+        assert disagreement(draw(seed, "neighbours", "relative", options)) == "", seed

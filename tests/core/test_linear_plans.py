@@ -33,7 +33,9 @@ def asked(seed: int, alpha: float | None) -> tuple[ForestScene, Any, Any, np.ran
     if seed % 3 == 1:
         whole = {"A_ub": rng.random((2, size)), "b_ub": [0.5, 0.7], "bounds": (-0.3, 1.0)}
     if seed % 3 == 2:
-        whole |= {"A_ub": rng.normal(size=(1, size)), "b_ub": [0.9]}
+        row = rng.normal(size=(1, size))
+        # Equal shares are a plan whatever is drawn.
+        whole |= {"A_ub": row, "b_ub": [max(0.9, float(row.mean()))]}
     problem = wh.LinearProblem(**whole)
     plan = problem.solve(scene.policy.Y_, np.full(len(scene.policy.Y_), 1.0 / len(scene.policy.Y_)), scene.risk)
     j = int(rng.integers(size))

@@ -98,7 +98,9 @@ def test_cvar_is_the_textbook_optimum(block):
         plan = problem.solve(Y, w, CVaR(alpha))
         assert problem.check(plan) is None, seed
         value = CVaR(alpha).of(Y @ plan, w)
-        assert value == pytest.approx(textbook(case, Y, w, alpha), rel=1e-7, abs=1e-7), seed
+        # With integers scipy may leave every row broken by 1e-6, and the value as much too low.
+        slack = 2e-6 if case["whole"].any() else 1e-7
+        assert value == pytest.approx(textbook(case, Y, w, alpha), rel=1e-7, abs=slack), seed
 
 
 @pytest.mark.parametrize("risk", [Expectation(), CVaR(0.6)], ids=["expectation", "cvar"])

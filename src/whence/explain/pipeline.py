@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from msgspec import structs
 
+from whence.claims.sets import excess
 from whence.errors import InternalError
 from whence.explain.ask import Request, SearchRequest
 from whence.explain.build_question import (
@@ -351,7 +352,8 @@ def _without_search(question: Question, before: Floats, costs: Costs, best: floa
     """Return the answers that need no search: the criterion holds already, or no observation speaks for the plan."""
     # Only the search can say by how many standard errors it holds, and how usual the context is.
     searched = question.claim.kappa > 0.0 or question.space.plausibility is not None
-    if not searched and _excess_before(question, before, costs, best) <= question.claim.tau:
+    holds = searched and _holds_among_neighbours(question)
+    if holds or (not searched and _excess_before(question, before, costs, best) <= question.claim.tau):
         return Answer("already", question.space.start, 0.0, 0.0)
     if question.claim.plans is None and question.claim.hopeless:
         more = f"over {100 * question.claim.within:.4g} % more" if question.claim.within else "more"
@@ -360,6 +362,19 @@ def _without_search(question: Question, before: Floats, costs: Costs, best: floa
             note = "in every past observation the alternative saves less than that against the decision, or nothing"
         return Answer("none", None, np.inf, np.inf, note=note)
     return None
+
+
+def _holds_among_neighbours(question: Question) -> bool:
+    """Whether a plan beats the decision by standard errors today, also where the nearest past contexts are as near.
+
+    A search only finds contexts in which it is clear who the neighbours are; today's are those of the estimator.
+    """
+    claim, weights = question.claim, question.weights
+    alone = claim.plans is None and claim.kind == "relative" and question.space.plausibility is None
+    if not alone or not weights.capabilities.needs_separation:
+        return False
+    trees = weights.per_tree(question.inputs.row(question.space.start))
+    return trees is not None and excess(claim, claim.alternative, claim.rival_decision, trees) <= claim.tau
 
 
 def _excess_before(question: Question, before: Floats, costs: Costs, best: float) -> float:

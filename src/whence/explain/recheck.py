@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import pandas as pd
 
-from whence.claims.sets import rivals_there
+from whence.claims.sets import excess, rivals_there
 from whence.errors import InternalError, SolverError
 from whence.features import Schema
 from whence.features.space import Refusal, Space
@@ -126,17 +126,13 @@ def _to_the_last_digit(
 
 def _check_confidence(question: Question, row: Floats, rivals: Sequence[Floats], slack: float) -> None:
     """By how many standard errors the alternative is better, from the fitted trees or the neighbours themselves."""
-    trees = question.weights.per_tree(row)
+    trees, claim = question.weights.per_tree(row), question.claim
     assert trees is not None
     for rival in rivals:
-        values = question.claim.risk.by_tree(question.claim.alternative, trees) - question.claim.risk.by_tree(
-            rival, trees
-        )
-        spread = float(values.std(ddof=1)) / np.sqrt(len(values)) if len(values) > 1 else 0.0
-        over = float(values.mean()) + question.claim.kappa * spread
-        if over > question.claim.tau + slack * (1.0 + question.claim.kappa):
+        over = excess(claim, claim.alternative, rival, trees)
+        if over > claim.tau + slack * (1.0 + claim.kappa):
             raise InternalError(
-                f"The alternative is not better by {question.claim.kappa:g} standard errors in the context found: "
+                f"The alternative is not better by {claim.kappa:g} standard errors in the context found: "
                 f"{over:.6g} is missing."
             )
 
