@@ -14,11 +14,14 @@ from tests.blocks import seeds
 
 import whence as wh
 from whence.questions.rule_folds import Crossed
-from whence.questions.rule_tree import Condition, holds_in, round_between
+from whence.questions.rule_tree import CONTEXTS, Condition, PlanCosts, holds_in, round_between
 from whence.questions.rules import Rules
 from whence.questions.worst_case import over_best
+from whence.risk import Risk
 
 CASES = 3
+#: A seed with which a past context that rules were not grown on shows the worst.
+SHOWN_BY_ANOTHER = 7
 
 
 def small_case(seed: int) -> wh.Policy:
@@ -50,7 +53,9 @@ def cells_of(policy: wh.Policy, conditions: Any) -> list[pd.Series]:
         cuts = np.concatenate([tree.tree_.threshold[tree.tree_.feature == j] for tree in trees])
         inner = [cut for cut in low + (high - low) * np.unique(cuts) if first < cut < last]
         ends = [first, *inner, last]
-        axes.append([0.5 * (a + b) for a, b in pairwise(ends)] or [last])
+        # A forest sees numbers rounded to 32 bits: next to an end, contexts may fall to the cell beyond it.
+        edges = [min(float(np.nextafter(first, np.inf)), last), last]
+        axes.append([*(0.5 * (a + b) for a, b in pairwise(ends)), *edges])
     return [pd.Series(dict(zip(policy.schema_.names, point, strict=True))) for point in product(*axes)]
 
 
@@ -71,6 +76,53 @@ def test_worst_cases_against_all_cells(block: int) -> None:
             assert rule.worst.context is not None
             shown = over_best(policy, rule.plan, policy.schema_.row(dict(rule.worst.context)))
             assert shown == pytest.approx(rule.worst.at_least, abs=1e-9)
+
+
+class Sizes(wh.DecisionProblem):
+    """One of a few sizes."""
+
+    def costs(self, decision: Any, Y: np.ndarray) -> np.ndarray:
+        found: np.ndarray = 1.0 + np.abs(Y[:, 0] - decision)
+        return found
+
+    def solve(self, Y: np.ndarray, weights: np.ndarray, risk: Any) -> float:
+        return min(np.arange(10.0, 40.0, 5.0), key=lambda size: risk.of(self.costs(size, Y), weights))
+
+
+class Largest(Risk):
+    """The largest cost that may come: no mean of anything, so that nothing is proved of worst cases."""
+
+    def of(self, costs: Any, weights: Any) -> float:
+        return float(np.asarray(costs)[np.asarray(weights) > 0.0].max())
+
+
+def test_past_contexts_that_rules_were_not_grown_on_are_looked_at() -> None:
+    """Rules are grown on a thousand of them; what is shown is the most that any past context shows, by the own risk."""
+    rng = np.random.default_rng(SHOWN_BY_ANOTHER)
+    X = np.sort(rng.random(1_200))[:, None]
+    policy = wh.Policy(Sizes(), wh.KNNWeights(k=4), Largest()).fit(X, 10.0 + rng.exponential(4.0, (1_200, 1)))
+    known = PlanCosts(policy, CONTEXTS, math.inf).rows
+    assert known.size == CONTEXTS
+    (rule,) = policy.rules(up_to=1, time_limit=None)
+    past = [over_best(policy, rule.plan, policy.schema_.row(policy.X_.iloc[i])) for i in range(len(X))]
+    assert math.isinf(rule.worst.at_most)
+    assert rule.worst.at_least == max(past)
+    assert max(past) > max(past[i] for i in known)
+
+
+def test_a_category_that_was_declared_and_never_seen_keeps_a_rule() -> None:
+    """It keeps that of the categories which are left over after a split, and the rule says so."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"day": rng.choice(["Mon", "Sat"], 80)})
+    schema = wh.Schema({"day": wh.Categorical(["Mon", "Sat", "Sun"])})
+    Y = 10.0 + 20.0 * (X[["day"]] == "Sat").to_numpy() + rng.random((80, 1))
+    policy = wh.Policy(wh.Newsvendor(1, 3), wh.ForestWeights(5, random_state=0), schema=schema).fit(X, Y)
+    rules = policy.rules(up_to=2, time_limit=None)
+    assert len(rules) == 2
+    among = [level for rule in rules for level in rule.conditions["day"].among or ()]
+    assert sorted(among) == ["Mon", "Sat", "Sun"]
+    assert rules.decide({"day": "Sun"}) is not None
+    assert all(math.isfinite(rule.worst.at_most) for rule in rules)
 
 
 @pytest.mark.parametrize("block", seeds(2, 100))

@@ -71,11 +71,12 @@ def axes_of(policy: Policy, X: pd.DataFrame) -> list[Axis]:
     """The features that a tree may ask for: numbers and categories without gaps."""
     found = []
     for name in policy.schema_.names:
-        if name not in X.columns or X[name].isna().any():
+        if name not in X.columns or policy.X_[name].isna().any():
             continue
         kind = policy.schema_.kind(name)
         if isinstance(kind, Categorical | Binary):
-            levels = tuple(dict.fromkeys(policy.X_[name].tolist()))
+            # Categories that were declared and never seen keep a rule, too: that of those that are left over.
+            levels = tuple(dict.fromkeys([*policy.X_[name].tolist(), *policy.schema_.categories(name)]))
             number = {level: float(i) for i, level in enumerate(levels)}
             values = np.array([number.get(value, -1.0) for value in X[name].tolist()])
             found.append(Axis(name, values, levels))
@@ -113,6 +114,8 @@ class PlanCosts:
         self.contexts = policy.X_.iloc[self.rows]
         self.weights = policy.weights_in(self.contexts)
         self.plans: list[Any] = []
+        #: What every plan costs under every past outcome; none where every context has its own forecast.
+        self.samples: list[Floats] = []
         self._keys: dict[bytes, int] = {}
         self.matrix: Floats = np.empty((self.rows.size, 0))
         known: dict[bytes, Any] = {self._key(plan): plan for plan in plans}
@@ -148,10 +151,22 @@ class PlanCosts:
                 found.append(risk.of(costs, np.full(costs.size, 1.0 / costs.size)))
             return np.array(found)
         costs = np.asarray(policy.problem.costs(plan, policy.Y_), dtype=np.float64)
-        if risk.tail is None:
-            values = risk.values(costs)
-            return np.asarray(self.weights @ (costs if values is None else values))
+        self.samples.append(costs)
+        values = risk.values(costs)
+        if risk.tail is None and values is not None:
+            return np.asarray(self.weights @ values)
         return np.array(risk.of_each(costs, self.weights.toarray()))
+
+    def others(self, plan: int, rows: Rows) -> Iterator[int]:
+        """Those of some past contexts that were not looked at: of many at a time first where a plan seems worst."""
+        found = np.random.default_rng(0).permutation(np.setdiff1d(rows, self.rows))
+        for begins in range(0, found.size, CONTEXTS):
+            part = found[begins : begins + CONTEXTS]
+            if self.samples:
+                mean = np.asarray(self.policy.weights_in(self.policy.X_.iloc[part]) @ np.column_stack(self.samples))
+                least = mean.min(axis=1)
+                part = part[np.argsort((least - mean[:, plan]) / np.maximum(np.abs(least), 1e-300), kind="stable")]
+            yield from part.tolist()
 
     def own(self, rows: Rows) -> Any:
         """The plan that is best for the mean weights of some contexts, or for some of what forecasts say of each."""

@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 
 #: Shares of the time that go to growing, and to rows not seen; the rest proves worst cases.
 GROWING, CROSSING = 0.25, 0.35
+#: Of the time of a worst case: for past contexts that the tree was not grown on.
+LOOKING = 0.3
 #: Quantities of a plan that have a column each.
 COLUMNS = 6
 
@@ -531,9 +533,7 @@ def _rule(
     """A leaf as a rule, with what it costs on rows not seen and its worst case."""
     plan, problem, names = costs.plans[leaf.plan], policy.problem, policy.outcome_names_
     inside = np.array([holds_in(leaf.conditions, row) for row in rows])
-    over = [share_over(float(costs.matrix[i, leaf.plan]), float(costs.least[i])) for i in leaf.rows]
-    at = int(np.argmax(over))
-    known = over[at], rows[int(costs.rows[leaf.rows[at]])]
+    known = _worst_past(policy, costs, leaf, rows, inside, until, goes_on)
     return Rule(
         conditions=leaf.conditions,
         condition=_in_words(policy, leaf.conditions),
@@ -544,6 +544,32 @@ def _rule(
         extra=crossed.extra(str(count), inside),
         worst=worst_case(policy, plan, leaf.conditions, known, until, goes_on),
     )
+
+
+def _worst_past(
+    policy: Policy,
+    costs: PlanCosts,
+    leaf: Leaf,
+    rows: Sequence[pd.Series],
+    inside: Any,
+    until: float,
+    goes_on: Callable[[], bool],
+) -> tuple[float, pd.Series]:
+    """The largest share by which a leaf's plan is above the best in its past contexts, and the context that shows it.
+
+    Those that the tree was not grown on are looked at as far as a part of the time allows.
+    """
+    over = [share_over(float(costs.matrix[i, leaf.plan]), float(costs.least[i])) for i in leaf.rows]
+    at = int(np.argmax(over))
+    most, shown = over[at], int(costs.rows[leaf.rows[at]])
+    began = time.perf_counter()
+    for i in costs.others(leaf.plan, np.flatnonzero(inside)):
+        if time.perf_counter() - began > LOOKING * (until - began) or not goes_on():
+            break
+        found = over_best(policy, costs.plans[leaf.plan], rows[i])
+        if found > most:
+            most, shown = found, i
+    return most, rows[shown]
 
 
 def _parts(policy: Policy, plan: Any) -> dict[str, float]:
