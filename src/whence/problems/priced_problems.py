@@ -111,22 +111,32 @@ class PricedNewsvendor(Priced):
         """
         if known_tail(risk, "Newsvendor") is not None:
             return None
+        below, upto = (self._share(holds) for holds in self.marks(plan))
+        return self.between(plan, below, upto, moved)
+
+    def marks(self, plan: Any) -> tuple[Floats, Floats]:
+        """Return, by observation and product, whether demand lies below the quantity, and whether not above it."""
         z = np.asarray(plan, dtype=np.float64)
         hair = SAME * max(float(np.abs(self.Y).max()), float(z.max(initial=0.0)))
-        below, upto = (self._share(at) for at in (z - hair > self.Y, z + hair >= self.Y))
+        return (z - hair > self.Y).astype(np.float64), (z + hair >= self.Y).astype(np.float64)
+
+    def between(self, plan: Any, below: Floats, upto: Floats, moved: Moved) -> Conditions:
+        """Return what prices must keep to where no less than these shares lie below a plan, and no more up to it."""
+        z = np.asarray(plan, dtype=np.float64)
+        hair = SAME * max(float(np.abs(self.Y).max()), float(z.max(initial=0.0)))
+        below, upto = below[:, None], upto[:, None]
         used = bool(moved.limits) or float(z.sum()) >= self.budget - SAME * max(1.0, self.budget)
         multiplier = np.ones((z.size, 1)) if used else np.zeros((z.size, 0))
         # A further unit gains nothing, and the last one did not lose: that is not asked of quantities that are 0.
         further = np.hstack([(1.0 - upto) * self._backorder - upto * self._holding, -multiplier])
         last = np.hstack([below * self._holding - (1.0 - below) * self._backorder, multiplier])[z > hair]
-        matrix = sparse.csr_array(np.vstack([further, last]))
-        rows = matrix.shape[0]
-        free = multiplier.shape[1]
+        matrix = np.vstack([further, last])
+        rows, free = len(matrix), multiplier.shape[1]
         return Conditions(matrix, np.full(rows, -np.inf), np.zeros(rows), np.zeros(free), np.full(free, np.inf))
 
-    def _share(self, holds: Any) -> Floats:
+    def _share(self, holds: Floats) -> Floats:
         """Return the weight of the observations where something holds, by product; all of them is 1 sharp."""
-        found = (self.weights @ holds)[:, None]
+        found = self.weights @ holds
         return np.where(found > 1.0 - SAME, 1.0, found)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy import sparse
 
 from whence.errors import InputError
 from whence.util.aliases import Floats
@@ -88,7 +89,7 @@ class Terms:
 class Conditions:
     """What makes a plan the best: ``row_lower <= matrix @ (values, further) <= row_upper``.
 
-    The further variables, such as multipliers, lie between `lower` and `upper`.
+    The further variables, such as multipliers, lie between `lower` and `upper`. The matrix is an array or a csr_array.
     """
 
     matrix: Any
@@ -96,6 +97,28 @@ class Conditions:
     row_upper: Floats
     lower: Floats
     upper: Floats
+
+    def in_changes(self, values: Floats, scale: Floats) -> Conditions:
+        """Return the same for how far every price rises and falls, of about 1 in whatever units prices are."""
+        prices, further = self.matrix[:, : values.size], self.matrix[:, values.size :]
+        constant = prices @ values
+        prices = prices * scale
+        row = _inverse(prices, 1)[:, None]
+        prices, further = prices * row, further * row
+        column = _inverse(further, 0)
+        joined = sparse.hstack if sparse.issparse(prices) else np.hstack
+        matrix = joined([prices, -prices, further * column])
+        lower, upper = (row.ravel() * (ends - constant) for ends in (self.row_lower, self.row_upper))
+        return Conditions(matrix, lower, upper, self.lower / column, self.upper / column)
+
+
+def _inverse(matrix: Any, axis: int) -> Floats:
+    """Return one over the largest entry of every row or column; 1 where all of them are 0."""
+    if not all(matrix.shape):
+        return np.ones(matrix.shape[1 - axis])
+    largest = abs(matrix).max(axis=axis)
+    found = largest.toarray().ravel() if sparse.issparse(largest) else largest
+    return np.asarray(1.0 / np.where(found > 1e-200, found, 1.0))
 
 
 @dataclass(frozen=True)
@@ -186,6 +209,14 @@ class Priced:
     def conditions(self, plan: Any, risk: Risk, moved: Moved) -> Conditions | None:
         """Return what makes a plan the best, where that is known as linear rows; otherwise None."""
         return None
+
+    def marks(self, plan: Any) -> tuple[Floats, Floats] | None:
+        """Return by observation what decides whether a plan is best under a tail, for `between`; None if unknown."""
+        return None
+
+    def between(self, plan: Any, below: Floats, upto: Floats, moved: Moved) -> Conditions:
+        """Return rows that prices keep where a plan is the best under a tail, of which marks have these shares."""
+        raise NotImplementedError
 
     def cheaper(self, plan: Any, values: Floats, tail: float, moved: Moved) -> Any:
         """Return a plan that costs less in the worst share `tail`, where one is found in no time; otherwise None."""

@@ -23,6 +23,7 @@ from whence.errors import SolverError
 from whence.problems.pricing import REACH, Limit, Moved, Priced, Terms
 from whence.questions.possible_tails import PossibleTails, Row, Rows, straight_row
 from whence.questions.price_segments import Segment
+from whence.questions.price_tails import TailSearch
 from whence.risk import Risk, known_tail, tail_flow
 from whence.util import linear_program as highs
 from whence.util.aliases import Floats
@@ -217,6 +218,8 @@ class _Search:
             if bound is None:
                 bound = self._segments()
             if bound is None:
+                bound = self._tails()
+            if bound is None:
                 bound = self._boxes()
             status = "optimal" if self.best is not None else "none"
         except OutOfTime:
@@ -235,23 +238,8 @@ class _Search:
         conditions = asked.priced.conditions(asked.plan, asked.risk, self.moved)
         if conditions is None:
             return None
-        size = asked.low.size
-        matrix = sparse.csr_array(conditions.matrix)
-        prices, further = matrix[:, :size], matrix[:, size:]
-        constant = prices @ asked.priced.values
-        prices = prices @ sparse.diags_array(asked.scale)
-        # Rows and further columns of about 1, in whatever units prices and quantities are.
-        scale = sparse.diags_array(_inverse(abs(prices).max(axis=1)) if size else np.ones(matrix.shape[0]))
-        further = scale @ further
-        column = _inverse(abs(further).max(axis=0)) if further.shape[1] else np.zeros(0)
-        box = _Box(asked.low, asked.high)
-        found = self._program(
-            box,
-            sparse.hstack([scale @ prices, -scale @ prices, further @ sparse.diags_array(column)], format="csr"),
-            scale @ (conditions.row_lower - constant),
-            scale @ (conditions.row_upper - constant),
-            (conditions.lower / column, conditions.upper / column),
-        )
+        rows = conditions.in_changes(asked.priced.values, asked.scale)
+        found = self._program(self.whole, rows.matrix, rows.row_lower, rows.row_upper, (rows.lower, rows.upper))
         if found is None:
             return math.inf
         x, distance = found
@@ -290,7 +278,7 @@ class _Search:
                 asked.priced.weights,
                 tail,
                 asked.tau / (REACH if free.size == 2 else 1.0),
-                lambda values: self._gap((values - asked.priced.values) / asked.scale, quick_gap),
+                lambda values: self.judged((values - asked.priced.values) / asked.scale),
                 asked.priced.lines,
                 asked.toward,
             )
@@ -322,6 +310,19 @@ class _Search:
     def _check_time(self) -> None:
         if time.perf_counter() > self.question.deadline:
             raise OutOfTime("The time limit passed before the nearest prices were proved.")
+
+    def _tails(self) -> float | None:
+        """The bound where the problem knows what makes a plan the best under a tail; None where it does not."""
+        asked, tail = self.question, self._tail
+        if tail is None or asked.rival is not None or (asked.values(asked.low) < 0.0).any():
+            return None
+        marks = asked.priced.marks(asked.plan)
+        return None if marks is None else TailSearch(self, tail, marks).run()
+
+    @property
+    def whole(self) -> _Box:
+        """All prices that are looked at."""
+        return _Box(self.question.low, self.question.high)
 
     # ---- boxes of prices ----------------------------------------------------------------------------------------
 
@@ -414,6 +415,10 @@ class _Search:
     def _gap(self, x: Floats, judge: Judge = best_gap) -> tuple[float, Any]:
         self.solves += 1
         return judge(self.question, x, self.moved)
+
+    def judged(self, x: Floats) -> tuple[float, Any]:
+        """By how much the plan costs more than a plan that is found quickly, or than the best one."""
+        return self._gap(x, quick_gap)
 
     def _learn(self, x: Floats, rival: Any) -> None:
         """Keep a rival that is better at `x`, and the tail of the plan there."""
@@ -556,13 +561,12 @@ class _Search:
         asked = self.question
         if not asked.priced.straight:
             return
-        whole = _Box(asked.low, asked.high)
         for _ in range(TRIES):
             values = asked.values(x)
             own = asked.priced.lines(asked.plan)
             under = [self._line(terms, self._worst(terms.costs(values))) for terms in self.lines]
             rows = Rows([self._line(own, tail) for tail in self.tails], under)
-            found = self._nearest(whole, rows)
+            found = self._nearest(self.whole, rows)
             if found is None or found[1] >= self.distance - NEAR:
                 return
             x, distance = found
@@ -571,12 +575,6 @@ class _Search:
                 self.best, self.distance = x, distance
                 return
             self._learn(x, rival)
-
-
-def _inverse(largest: Any) -> Floats:
-    """One over the largest entries of rows or columns; 1 where all of them are 0."""
-    found = largest.toarray().ravel()
-    return np.asarray(1.0 / np.where(found > 1e-200, found, 1.0))
 
 
 def _same(first: Terms, second: Terms) -> bool:
