@@ -102,6 +102,39 @@ def test_cvar_is_the_textbook_optimum(block):
         assert value == pytest.approx(textbook(Y, w, holding, backorder, budget, alpha), rel=1e-8, abs=1e-8), seed
 
 
+def least_by_looking(y, w, holding, backorder, limit, risk):
+    """The least CVaR of one product: it bends at demands, and where a unit over here costs what one short costs there.
+
+    Costs of the samples cross nowhere else, so that their order, and with it the tail, changes nowhere else.
+    """
+    crossing = (holding * y[:, None] + backorder * y) / (holding + backorder)
+    points = np.clip(np.concatenate([y, crossing.ravel(), [0.0, limit]]), 0.0, limit)
+    return min(risk.of(plain_costs([z], y[:, None], [holding], [backorder]), w) for z in points)
+
+
+@pytest.mark.parametrize("units", [1e-9, 1.0, 1e9])
+@pytest.mark.parametrize("block", seeds(2, 10))
+def test_cvar_of_one_product_is_the_least_there_is(block, units):
+    """Whole and decimal demands, duplicates, ties among the weights, limits, rates of 0: 300 times a block."""
+    for seed in range(300 * block, 300 * (block + 1)):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(1, 8))
+        y = np.round(rng.normal(3, 4, n), int(rng.integers(0, 3))) * units
+        w = rng.integers(1, 4, n).astype(float) if seed % 2 else rng.random(n) + 1e-3
+        w /= w.sum()
+        holding, backorder = [(1.0, 3.0), (0.0, 2.0), (2.5, 0.0), (0.7, 0.3), (1.0, 1.0)][seed % 5]
+        risk = CVaR([0.0, 0.25, 0.5, 0.75, 0.9, 0.999][seed % 6])
+        limit = float([100.0, 2.0, 0.0][int(rng.integers(3))]) * units
+        problem = Newsvendor(holding, backorder, limit)
+        found = [problem.solve(y[:, None], w, risk)]
+        found.append(problem.solve_between(y[:, None], w, risk, np.zeros(1), np.full(1, limit)))
+        wanted = least_by_looking(y, w, holding, backorder, limit, risk)
+        for plan in found:
+            assert problem.check(plan) is None, seed
+            value = risk.of(plain_costs(plan, y[:, None], [holding], [backorder]), w)
+            assert value == pytest.approx(wanted, rel=1e-9, abs=1e-12 * units), seed
+
+
 @pytest.mark.parametrize("ties", [False, True])
 @pytest.mark.parametrize("risk", [Expectation(), CVaR(0.8)], ids=["expectation", "cvar"])
 def test_paper_size_is_the_textbook_optimum(risk, ties):

@@ -128,10 +128,31 @@ def test_forecasts_move_the_outcomes() -> None:
     assert strip.turns[0] == pytest.approx(0.5, abs=0.1)
 
 
-def test_without_time_it_is_said_that_others_may_be_better(monkeypatch: pytest.MonkeyPatch) -> None:
+class Opaque(wh.Newsvendor):
+    """A newsvendor of which nothing but costs and solutions is known."""
+
+    def structure(self, Y: Any) -> None:
+        return None
+
+
+def solves_counted(policy: wh.Policy, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """A list that grows by one with every solve."""
+    solved: list[int] = []
+    solve = policy.problem.solve
+    monkeypatch.setattr(policy.problem, "solve", lambda *given: solved.append(0) or solve(*given))
+    return solved
+
+
+def cells_of(policy: wh.Policy, row: pd.Series) -> int:
+    """How many cells all strips have together."""
+    turns = verdict_strips._Turns(policy, row)
+    return sum(len(verdict_strips._cells(turns, name).values) for name in policy.schema_.names)
+
+
+def test_without_time_it_is_said_that_others_may_be_better() -> None:
     """Where problems cannot be solved in time, verdicts are between the two plans and not settled."""
     X, Y = history(1)
-    policy = wh.Policy(wh.Newsvendor([1, 1], [3, 2]), paper_forest(n_trees=5, random_state=0)).fit(X, Y)
+    policy = wh.Policy(Opaque([1, 1], [3, 2]), paper_forest(n_trees=5, random_state=0)).fit(X, Y)
     hurried = strips(policy, policy.schema_.row(X.iloc[0]), seconds=-1.0)
     assert {one.verdict for strip in hurried for one in strip.stretches} == {"decision"}
     assert not any(one.settled for strip in hurried for one in strip.stretches)
@@ -140,15 +161,71 @@ def test_without_time_it_is_said_that_others_may_be_better(monkeypatch: pytest.M
 def test_a_plan_that_is_known_to_be_better_saves_solving(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fewer problems are solved than there are cells, and none of the verdicts changes."""
     X, Y = history(2, 150)
-    policy = wh.Policy(wh.Newsvendor([1, 1], [3, 2]), wh.ForestWeights(n_trees=20, random_state=0)).fit(X, Y)
-    row, solved = policy.schema_.row(X.iloc[0]), []
-    solve = policy.problem.solve
-    monkeypatch.setattr(policy.problem, "solve", lambda *given: solved.append(0) or solve(*given))
+    policy = wh.Policy(Opaque([1, 1], [3, 2]), wh.ForestWeights(n_trees=20, random_state=0)).fit(X, Y)
+    row, solved = policy.schema_.row(X.iloc[0]), solves_counted(policy, monkeypatch)
     first = strips(policy, row)
-    few, cells = len(solved), sum(len(verdict_strips._cells(policy, row, name).values) for name in X.columns)
+    few = len(solved)
     monkeypatch.setattr(verdict_strips, "KEPT", 0)
     assert strips(policy, row) == first
-    assert few < 0.8 * cells
+    assert few < 0.8 * cells_of(policy, row)
+
+
+@pytest.mark.parametrize("risk", [wh.Expectation(), wh.CVaR(0.8), wh.CVaR(0.5)], ids=str)
+@pytest.mark.parametrize("budget", [None, 30.0], ids=["free", "budget"])
+@pytest.mark.parametrize("seed", seeds(2, 8))
+def test_bounds_change_no_verdict(
+    budget: float | None, risk: wh.Risk, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where bounds settle most cells, few problems are solved and all verdicts are those of solving in each."""
+    X, Y = history(seed, 120)
+    found, solved = [], []
+    for problem in (wh.Newsvendor, Opaque):
+        weights = wh.ForestWeights(n_trees=25, random_state=0)
+        policy = wh.Policy(problem([1, 2], [3, 2], budget), weights, risk).fit(X, Y)
+        row, plan = policy.schema_.row(X.iloc[0]), policy.decide(X.iloc[1])
+        solves = solves_counted(policy, monkeypatch)
+        if problem is Opaque:
+            monkeypatch.setattr(verdict_strips, "KEPT", 0)
+        found.append(strips(policy, row, plan))
+        solved.append(len(solves))
+    assert found[0] == found[1]
+    assert solved[0] < 0.25 * solved[1]
+
+
+@pytest.mark.parametrize("risk", [wh.Expectation(), wh.CVaR(0.8)], ids=str)
+@pytest.mark.parametrize("products", [1, 5])
+def test_hardly_any_cell_of_a_large_history_is_solved(
+    products: int, risk: wh.Risk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With 3,000 rows and ten features, what takes long is done for few of some thousand cells."""
+    rng = np.random.default_rng(0)
+    X = rng.random((3000, 10))
+    Y = np.maximum(50 + 40 * X[:, rng.integers(0, 10, products)] + rng.normal(0, 8, (3000, products)), 0.0)
+    policy = wh.Policy(wh.Newsvendor(np.ones(products), np.full(products, 3.0)), wh.ForestWeights(random_state=0), risk)
+    policy.fit(X, Y)
+    row, plan = policy.schema_.row(X[1]), policy.decide(X[101])
+    solved = solves_counted(policy, monkeypatch)
+    found = strips(policy, row, plan)
+    assert all(one.settled for strip in found for one in strip.stretches)
+    assert cells_of(policy, row) > 500
+    assert len(solved) <= 1 + 0.02 * cells_of(policy, row)
+
+
+@pytest.mark.parametrize("risk", [wh.Expectation(), wh.CVaR(0.8)], ids=str)
+def test_bounds_on_routes_change_no_verdict(risk: wh.Risk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of routes too, the cells that bounds settle are those that solving settles in the same way."""
+    rng = np.random.default_rng(5)
+    X = pd.DataFrame(rng.random((150, 3)), columns=["rain", "wind", "day"])
+    problem = wh.ShortestPath.grid(4)
+    Y = 2 + 6 * X.to_numpy() @ rng.random((3, problem.outcome_columns())) * rng.gamma(4, 0.25, (150, 24))
+    policy = wh.Policy(problem, wh.ForestWeights(n_trees=20, random_state=0), risk).fit(X, Y)
+    row, plan = policy.schema_.row(X.iloc[0]), policy.decide(X.iloc[int(np.argmax(Y.sum(axis=1)))])
+    solved = solves_counted(policy, monkeypatch)
+    first, few = strips(policy, row, plan), len(solved)
+    monkeypatch.setattr(verdict_strips, "KEPT", 0)
+    monkeypatch.setattr(wh.ShortestPath, "structure", lambda *_: None)
+    assert strips(policy, row, plan) == first
+    assert few < 0.5 * len(solved)
 
 
 def test_unknown_features_are_refused() -> None:

@@ -37,6 +37,8 @@ def least_cvar(y: Floats, w: Floats, terms: Terms, tail: float, start: Floats) -
     product, and the budget (infinite where there is none).
     """
     holding, backorder, budget = terms
+    if y.shape[1] == 1:
+        return np.clip(_least_of_one(y[:, 0], w, float(holding[0]), float(backorder[0]), tail), 0.0, budget)
     units = float(np.abs(y).max()) or 1.0
     money = float(max(holding.max(), backorder.max()))
     scaled = y / units
@@ -46,6 +48,25 @@ def least_cvar(y: Floats, w: Floats, terms: Terms, tail: float, start: Floats) -
     if plan.sum() > budget:
         plan *= budget / plan.sum()
     return plan
+
+
+def _least_of_one(y: Floats, w: Floats, holding: float, backorder: float, tail: float) -> Floats:
+    """Return the quantity of one product of least CVaR, as an array of one; it is convex, so limits clip it.
+
+    Costs above a value-at-risk v come from demands below ``low = z - v / holding`` and above
+    ``high = z + v / backorder``. In `low` and `high` the CVaR is a sum of two terms, and the best of each is a quantile
+    (Gotoh and Takano, 2007); the best quantity lies between them by the rates.
+    """
+    if not holding:
+        return np.array([y.max()])
+    if not backorder:
+        return np.array([y.min()])
+    order = np.argsort(y)
+    below = np.cumsum(w[order])
+    part = tail * np.array([backorder, -holding]) / (holding + backorder)
+    at = np.searchsorted(below, np.array([0.0, below[-1]]) + part - _TIE)
+    low, high = y[order[np.minimum(at, y.size - 1)]]
+    return np.array([low + (high - low) * (backorder / (holding + backorder))])
 
 
 def _search(y: Floats, w: Floats, terms: Terms, tail: float, plan: Floats) -> Floats:
@@ -172,6 +193,9 @@ def _with_excess(slope: Floats) -> sparse.csr_array:
 
 def least_cvar_between(y: Floats, w: Floats, terms: Terms, tail: float, limits: tuple[Floats, Floats]) -> Floats:
     """The same for quantities between `limits`: one linear program, over every sample's cost of every product."""
+    if y.shape[1] == 1:
+        best = _least_of_one(y[:, 0], w, float(terms[0][0]), float(terms[1][0]), tail)
+        return np.clip(best, limits[0], np.minimum(limits[1], terms[2]))
     units = float(np.abs(y).max()) or 1.0
     money = float(max(terms[0].max(), terms[1].max()))
     holding, backorder, budget = terms[0] / money, terms[1] / money, terms[2] / units

@@ -3,15 +3,17 @@
 A forest's weights change at the thresholds that its trees reach from the context and nowhere else: every cell between
 two of them is asked once, so that a strip is exact. Weights that change anywhere are asked at `SAMPLES` values.
 Which of two plans is cheaper is a sum over the weights, taken for all cells at once. That another plan is better than
-both is shown by any plan that is known to be; where none is, the problem is solved for the cell.
+both is shown by any plan that is known to be; that none is, by a bound (`whence.search.least_means`). Where neither
+tells, the problem is solved for the cell.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import cached_property
 from itertools import pairwise
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal
@@ -23,6 +25,9 @@ from numpy.typing import NDArray
 from whence.errors import InputError
 from whence.features import Binary, Categorical, Date
 from whence.features.dates import as_in_calendar
+from whence.problems.base import Routes, Stock
+from whence.risk import CVaR, Expectation, Risk
+from whence.search.least_means import Rows, least_means, least_tails, own_costs, worst_tails
 from whence.util.aliases import Floats
 from whence.weights.trees import TreeWeights
 
@@ -40,9 +45,17 @@ SAMPLES = 65
 #: Whole numbers up to this many are asked one by one.
 MOST_LISTED = 400
 #: Contexts whose weights are held at one time.
-AT_ONCE = 512
+AT_ONCE = 2048
 #: Plans that are tried in a cell before the problem is solved for it.
 KEPT = 24
+#: As many plans are tried in any case; further ones as long as the last one was better somewhere.
+WORTH = 6
+#: Times that plans and weights answer each other before a problem is solved.
+TURNS = 10
+#: Of up to so many plans, all that a bound leaves are compared.
+LISTED = 256
+#: Weights that are looked at at one time for that.
+MOST_ENTRIES = 1_000_000
 #: Costs that differ by a smaller share are the same number, summed in another order.
 ROUNDING = 1e-9
 
@@ -172,7 +185,8 @@ def strips(
     if unknown:
         known = ", ".join(map(repr, policy.schema_.names))
         raise InputError(f"'features' must be among {known}. Got {unknown[0]!r} instead.")
-    sides = [_cells(policy, row, name) for name in names]
+    turns = _Turns(policy, row)
+    sides = [_cells(turns, name) for name in names]
     own = policy.decision_in(row).plan if decision is None else decision
     judge = _Judge(policy, row, [own, *([] if alternative is None else [alternative])], until)
     verdicts = judge.verdicts(sides)
@@ -201,9 +215,9 @@ def _strip(side: _Cells, verdicts: Ints) -> Strip:
 # ---- cells ----------------------------------------------------------------------------------------------------------
 
 
-def _cells(policy: Policy, row: pd.Series, name: str) -> _Cells:
+def _cells(turns: _Turns, name: str) -> _Cells:
     """Return the cells of one feature, within what the history has of it and the context's own value."""
-    schema = policy.schema_
+    schema, row = turns.policy.schema_, turns.row
     feature, levels = schema.kind(name), schema.levels(name)
     if isinstance(feature, Date):
         return _Cells(name, _days(row[feature.column or name]), None, True, True)
@@ -215,8 +229,8 @@ def _cells(policy: Policy, row: pd.Series, name: str) -> _Cells:
     ends = np.array([*schema.training_range(name), *([] if np.isnan(now) else [now])])
     low, high = float(ends.min()), float(ends.max())
     if schema.kinds()[name] == "discrete":
-        return _whole(policy, row, name, [*levels, *([] if np.isnan(now) else [now])], (low, high))
-    return _between(policy, row, name, low, high)
+        return _whole(turns, name, [*levels, *([] if np.isnan(now) else [now])], (low, high))
+    return _between(turns, name, low, high)
 
 
 def _days(day: Any) -> list[date]:
@@ -225,25 +239,25 @@ def _days(day: Any) -> list[date]:
     return [first + timedelta(days=k) for k in range((date(first.year + 1, 1, 1) - first).days)]
 
 
-def _whole(policy: Policy, row: pd.Series, name: str, levels: list[Any], ends: tuple[float, float]) -> _Cells:
+def _whole(turns: _Turns, name: str, levels: list[Any], ends: tuple[float, float]) -> _Cells:
     """Return a cell for every number that the feature may take; of too many, as for any number."""
-    step = getattr(policy.schema_.kind(name), "step", None) or 1
+    step = getattr(turns.policy.schema_.kind(name), "step", None) or 1
     if len(levels) <= 1:
         if (ends[1] - ends[0]) / step > MOST_LISTED:
-            return _between(policy, row, name, *ends)
+            return _between(turns, name, *ends)
         levels = [*levels, *np.arange(ends[0], ends[1] + step / 2, step)]
     at = np.unique(np.asarray(levels, dtype=np.float64))
     edges = np.concatenate([at[:1], (at[1:] + at[:-1]) / 2, at[-1:]])
     return _Cells(name, at.tolist(), edges, True, True, 0.0)
 
 
-def _between(policy: Policy, row: pd.Series, name: str, low: float, high: float) -> _Cells:
+def _between(turns: _Turns, name: str, low: float, high: float) -> _Cells:
     """Return the cells between the thresholds that a forest reaches; otherwise as many alike as are asked."""
-    weights = policy.weights_
+    weights = turns.policy.weights_
     if isinstance(weights, TreeWeights) and not weights.capabilities.forecasts:
-        turns = _turns(policy, row, name)
-        edges = np.concatenate([[low], turns[(turns > low) & (turns < high)], [high]])
-        step = policy.schema_.step_of(name)
+        reached = turns.along(name)
+        edges = np.concatenate([[low], reached[(reached > low) & (reached < high)], [high]])
+        step = turns.policy.schema_.step_of(name)
         # Of finer steps, where it turns is told as for any number.
         whole = None if step is None or step < 1 else step
         return _Cells(name, ((edges[1:] + edges[:-1]) / 2).tolist(), edges, True, True, whole)
@@ -252,36 +266,49 @@ def _between(policy: Policy, row: pd.Series, name: str, low: float, high: float)
     return _Cells(name, at.tolist(), edges, False, True)
 
 
-def _turns(policy: Policy, row: pd.Series, name: str) -> Floats:
-    """Return the thresholds of a feature, in its unit, that trees reach while all other features stay as they are."""
-    inputs, weights = policy.input_map_, policy.weights_
-    assert isinstance(weights, TreeWeights)
-    coordinate = policy.schema_.feature_of_coordinate().index(name)
-    [column] = np.flatnonzero(inputs.coordinate == coordinate).tolist()
-    seen = policy.inputs_of(row, policy.unknown).astype(np.float32)
-    reached = np.array(sorted({cut for tree in weights.trees for cut in _reached(tree, column, seen)}))
-    if not reached.size:
-        return reached
-    offset, scale = (part[coordinate] for part in policy.schema_.affine())
-    found: Floats = np.unique(offset + scale * (reached - inputs.offset[column]) / inputs.scale[column])
-    return found
+class _Turns:
+    """Where the trees of a policy turn along one feature while all others stay as they are."""
 
+    def __init__(self, policy: Policy, row: pd.Series) -> None:
+        self.policy, self.row = policy, row
 
-def _reached(tree: Any, column: int, seen: NDArray[np.float32]) -> Iterator[float]:
-    """Yield the thresholds on a column that contexts reach which differ from `seen` in that column alone."""
-    left, right, feature, threshold = tree.children_left, tree.children_right, tree.feature, tree.threshold
-    waiting = [0]
-    while waiting:
-        node = waiting.pop()
-        while left[node] >= 0:
-            asked = feature[node]
-            if asked == column or np.isnan(seen[asked]):
-                if asked == column:
-                    yield float(threshold[node])
-                waiting.append(int(right[node]))
-                node = left[node]
-            else:
-                node = left[node] if seen[asked] <= threshold[node] else right[node]
+    def along(self, name: str) -> Floats:
+        """Return the thresholds of a feature that are reached, in its unit."""
+        inputs, schema = self.policy.input_map_, self.policy.schema_
+        coordinate = schema.feature_of_coordinate().index(name)
+        [column] = np.flatnonzero(inputs.coordinate == coordinate).tolist()
+        columns, thresholds = self._reached
+        offset, scale = (part[coordinate] for part in schema.affine())
+        reached = np.unique(thresholds[columns == column])
+        return np.unique(offset + scale * (reached - inputs.offset[column]) / inputs.scale[column])
+
+    @cached_property
+    def _reached(self) -> tuple[Ints, Floats]:
+        """Columns and thresholds of all nodes that a context may reach which differs in the column asked there alone.
+
+        All trees are followed at once, level by level: besides the way of the context itself, from every node of it
+        those of contexts that differ in the column asked there, which is then their `other` one.
+        """
+        weights = self.policy.weights_
+        assert isinstance(weights, TreeWeights)
+        seen = self.policy.inputs_of(self.row, self.policy.unknown).astype(np.float32)
+        trees = [(t.children_left, t.children_right, t.feature, t.threshold) for t in weights.trees]
+        nodes = np.cumsum([0] + [len(left) for left, *_ in trees])[:-1]
+        left, right = (np.concatenate([t[k] + first for t, first in zip(trees, nodes, strict=True)]) for k in (0, 1))
+        inner = np.concatenate([t[0] for t in trees]) >= 0
+        feature, threshold = (np.concatenate([t[k] for t in trees]) for k in (2, 3))
+        other, found = np.full(len(nodes), -1), []
+        while nodes.size:
+            nodes, other = nodes[inner[nodes]], other[inner[nodes]]
+            asked, cut = feature[nodes], threshold[nodes]
+            lost, below = np.isnan(seen[asked]), seen[asked] <= cut
+            own, alone = other == asked, other < 0
+            found.append((asked[own | alone], cut[own | alone]))
+            to_left, to_right, leaves = own | lost | below, own | lost | ~below, alone & ~lost
+            away = np.where(below, right[nodes], left[nodes])[leaves]
+            nodes = np.concatenate([left[nodes[to_left]], right[nodes[to_right]], away])
+            other = np.concatenate([other[to_left], other[to_right], asked[leaves]])
+        return np.concatenate([columns for columns, _ in found]), np.concatenate([cuts for _, cuts in found])
 
 
 # ---- verdicts -------------------------------------------------------------------------------------------------------
@@ -296,6 +323,8 @@ class _Judge:
         self.until = until  # by the processor time of this thread
         # What every plan costs in every past observation: the two that are compared, and others that came up.
         self.costs = [] if self.moving else [self._costs(plan, policy.Y_) for plan in plans]
+        known = type(policy.risk_) in (Expectation, CVaR)
+        self.structure = policy.problem.structure(policy.Y_) if known and not self.moving else None
 
     def verdicts(self, sides: Sequence[_Cells]) -> Ints:
         """Return of every cell what is best and which of two is ahead, places in `VERDICTS`, and if it is settled."""
@@ -310,27 +339,46 @@ class _Judge:
 
     def _by_weights(self, seen: Floats) -> Ints:
         """Return the verdicts where a context moves the weights."""
-        weights, place = _distinct(self.policy.weights_.weights(seen))
-        two = len(self.plans)
-        paid = np.array([self._risks(costs, weights) for costs in self.costs])
-        least = paid[:two].min(axis=0)
-        limit = least - NEAR * np.abs(least) - ROUNDING * np.abs(least)
-        best = paid.min(axis=0)
-        settled = best < limit
-        for i in np.flatnonzero(~settled):
-            if best[i] >= limit[i]:
-                if time.thread_time() > self.until:
-                    continue
-                plan, best[i] = self._solved(weights[i], self.policy.Y_)
-                settled[i] = True
-                if best[i] < limit[i] and len(self.costs) < KEPT:
-                    # The new plan may be the better one in other cells as well: these need not be solved.
-                    self.costs.append(self._costs(plan, self.policy.Y_))
-                    rest = np.flatnonzero((best >= limit) & ~settled)
-                    best[rest] = np.minimum(best[rest], self._risks(self.costs[-1], weights[rest]))
-            else:
-                settled[i] = True
-        return self._told(paid[:two], best < limit, settled)[:, place]
+        matrix, place = self.policy.weights_.in_distinct(seen)
+        rows = Rows.of(matrix)
+        compared = [self._risks(costs, rows) for costs in self.costs[: len(self.plans)]]
+        paid = np.array([risks for risks, _ in compared])
+        least = paid.min(axis=0)
+        contest = _Contest(self.structure, rows, least - (NEAR + ROUNDING) * np.abs(least))
+        if self.policy.risk_.tail is None:
+            contest.bound(contest.left, rows, exact=True)
+        elif self.structure is not None:
+            worst = np.choose(paid.argmin(axis=0)[rows.owner], [worst for _, worst in compared])
+            contest.play(self._start(), worst, self.policy.risk_.tail)
+            if contest.left.size and (plans := self.policy.problem.plans(LISTED)) is not None:
+                every = np.stack([self._costs(plan, self.policy.Y_) for plan in plans], axis=1)
+                contest.compare(every, worst, self.policy.risk_.tail)
+        for costs in self.costs[len(self.plans) :]:
+            self._heard(contest, costs)
+        useful = True
+        while (left := contest.left).size and time.thread_time() <= self.until:
+            plan, value = self._solved(rows.whole(left[0], len(self.policy.Y_)), self.policy.Y_)
+            contest.settle(left[:1], value)
+            if useful and len(self.costs) < KEPT and left.size > 1:
+                # Elsewhere the new plan may be better than both as well: no need to solve.
+                self.costs.append(self._costs(plan, self.policy.Y_))
+                useful = self._heard(contest, self.costs[-1]) > 0 or len(self.costs) < WORTH
+        return self._told(paid, contest.another, contest.settled)[:, place]
+
+    def _start(self) -> Floats:
+        """Return the decision as quantities, where it keeps the budget; otherwise nothing of any."""
+        plan, problem = self.plans[0], self.policy.problem
+        vector = np.asarray(problem.vector(plan), dtype=np.float64)
+        return np.maximum(vector, 0.0) if problem.check(plan) is None else np.zeros_like(vector)
+
+    def _heard(self, contest: _Contest, costs: Floats) -> int:
+        """Settle cells in which a plan of these costs is better than both; return how many."""
+        left = contest.left
+        if not left.size:
+            return 0
+        better = left[self._risks(costs, contest.rows.part(left))[0] < contest.limit[left]]
+        contest.settle(better, -np.inf)
+        return better.size
 
     def _by_forecast(self, seen: Floats) -> Ints:
         """Return the verdicts where a context moves the outcomes and not the weights."""
@@ -355,13 +403,15 @@ class _Judge:
         plan, some = self.policy.problem.solve(outcomes, weights, self.policy.risk_), np.flatnonzero(weights)
         return plan, float(self.policy.risk_.of(self._costs(plan, outcomes[some]), weights[some]))
 
-    def _risks(self, costs: Floats, weights: Floats) -> Floats:
-        """Return the risk of the same costs under each row of weights."""
-        risk = self.policy.risk_
+    def _risks(self, costs: Floats, rows: Rows) -> tuple[Floats, Floats]:
+        """Return the risk of the same costs in each row, and the weights of which it is the mean, where it is one."""
+        risk, size = self.policy.risk_, len(self.policy.Y_)
         values = risk.values(costs)
-        if risk.tail is None and values is not None:
-            return np.asarray(weights @ values)
-        return np.array(risk.of_each(costs, list(weights)))
+        if values is None or type(risk).of is not Risk.of:
+            return np.array([risk.of(costs, rows.whole(i, size)) for i in range(len(rows))]), rows.weight
+        if risk.tail is None:
+            return rows.sums(rows.weight * values[rows.sample]), rows.weight
+        return worst_tails(values[rows.sample], rows, risk.tail)
 
     def _costs(self, plan: Any, outcomes: Floats) -> Floats:
         return np.asarray(self.policy.problem.costs(plan, outcomes), dtype=np.float64)
@@ -379,11 +429,87 @@ class _Judge:
         return self.policy._inputs(pd.DataFrame(columns), self.policy.unknown)
 
 
-def _distinct(rows: Floats) -> tuple[Floats, Ints]:
-    """Return the rows without those that came before, and which of them each row is."""
-    known: dict[bytes, int] = {}
-    place = np.array([known.setdefault(row.tobytes(), len(known)) for row in rows], dtype=np.int64)
-    return rows[np.unique(place, return_index=True)[1]], place
+class _Contest:
+    """Cells in which a plan may be better than both, that is cheaper than a limit, until that is settled."""
+
+    def __init__(self, structure: Stock | Routes | None, rows: Rows, limit: Floats) -> None:
+        self.structure, self.rows, self.limit = structure, rows, limit
+        self.another = np.zeros(limit.size, dtype=np.bool_)
+        self.settled = np.zeros(limit.size, dtype=np.bool_)
+
+    @property
+    def left(self) -> NDArray[np.intp]:
+        """The cells that are not settled."""
+        return np.flatnonzero(~self.settled)
+
+    def settle(self, cells: NDArray[np.intp], least: Floats | float) -> None:
+        """Take note of what the best plan costs in some cells, or one that is better than both."""
+        self.another[cells] = least < self.limit[cells]
+        self.settled[cells] = True
+
+    def bound(self, cells: NDArray[np.intp], rows: Rows, exact: bool = False) -> Floats | None:
+        """Settle those of the cells in which no plan costs less in the mean, and return the plans that cost least.
+
+        `rows` are weights of the risk envelope of these cells. Where the risk is `exact` just this mean, all are.
+        """
+        if self.structure is None:
+            return None
+        least, plans = least_means(self.structure, rows)
+        known = (least >= self.limit[cells]) | exact
+        self.settle(cells[known], least[known])
+        return plans
+
+    def compare(self, costs: Floats, worst: Floats, tail: float) -> None:
+        """Settle all cells by the plans that there are, whose `costs` are by observation and plan.
+
+        A plan is looked at where its mean cost under the weights `worst` of the envelope, by entry, is below the limit.
+        """
+        cells = self.left
+        rows = self.rows.part(cells)
+        below = rows.weighed(worst[self.rows.entries(cells)]).means(costs) < self.limit[cells][:, None]
+        self.settle(cells[~below.any(axis=1)], np.inf)
+        place, plan = np.nonzero(below)
+        each = max(1, MOST_ENTRIES // int(rows.sizes.max(initial=1)))
+        least = np.full(cells.size, np.inf)
+        for first in range(0, place.size, each):
+            some, chosen = place[first : first + each], plan[first : first + each]
+            pairs = rows.part(some)
+            risks, _ = worst_tails(costs[pairs.sample, np.repeat(chosen, pairs.sizes)], pairs, tail)
+            np.minimum.at(least, some, risks)
+        self.settle(cells, least)
+
+    def play(self, plan: Floats, worst: Floats, tail: float) -> None:
+        """Let quantities and weights of the envelope answer each other in every cell, until it is settled.
+
+        All begin with the same feasible `plan`, and with the weights `worst`, by entry. Means of plans within a budget
+        are within it.
+        """
+        stock, rows, cells = self.structure, self.rows, self.left
+        if isinstance(stock, Stock) and stock.demand.shape[1] == 1:
+            self.settle(cells, worst_tails(own_costs(stock, least_tails(stock, rows, tail), rows), rows, tail)[0])
+            return
+        plans = self.bound(cells, rows.weighed(worst))
+        if not isinstance(stock, Stock) or plans is None:
+            return
+        mean = np.tile(plan, (cells.size, 1))
+        for turn in range(TURNS):
+            open_ = np.flatnonzero(~self.settled[cells])
+            if not open_.size:
+                return
+            cells, mean, worst = cells[open_], mean[open_], worst[rows.entries(open_)]
+            rows = rows.part(open_)
+            mean += (plans[open_] - mean) / (turn + 2)
+            risks, answer = worst_tails(own_costs(stock, mean, rows), rows, tail)
+            worst += (answer - worst) * (2 / (turn + 3))
+            better = risks < self.limit[cells]
+            self.settle(cells[better], -np.inf)
+            open_ = np.flatnonzero(~better)
+            if not open_.size:
+                return
+            cells, mean, worst = cells[open_], mean[open_], worst[rows.entries(open_)]
+            rows = rows.part(open_)
+            plans = self.bound(cells, rows.weighed(worst))
+            assert plans is not None
 
 
 def _entries(policy: Policy, name: str, value: Any) -> dict[str, Any]:

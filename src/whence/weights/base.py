@@ -209,6 +209,11 @@ class Weights(BaseEstimator, ABC):  # type: ignore[misc]
             return sparse.vstack([sparse.csr_matrix(part) for part in parts], format="csr")
         return np.concatenate([part if isinstance(part, np.ndarray) else part.toarray() for part in parts])
 
+    def in_distinct(self, X: ArrayLike) -> tuple[sparse.csr_array, NDArray[np.int64]]:
+        """Return weights in the rows of `X`, those of several rows only once, and which of them each row has."""
+        found, place = distinct(self.weights(X))
+        return sparse.csr_array(found), place
+
     def at(self, row: ArrayLike) -> Floats:
         """Return weights for one context."""
         return np.asarray(self.weights(np.asarray(row, dtype=np.float64)[None, :])[0])
@@ -340,3 +345,15 @@ def as_mass(sample_weight: ArrayLike | None, rows: int) -> Floats | None:
     # By the largest first, whose sum with others cannot overflow.
     found = found / found.max()
     return np.asarray(found / found.mean())
+
+
+def distinct(rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return the rows of a matrix without those that came before, and which of them each row is.
+
+    >>> rows, place = distinct(np.array([[2, 1], [0, 0], [2, 1]]))
+    >>> rows.tolist(), place.tolist()
+    ([[2, 1], [0, 0]], [0, 1, 0])
+    """
+    known: dict[bytes, int] = {}
+    place = np.array([known.setdefault(row.tobytes(), len(known)) for row in rows], dtype=np.int64)
+    return rows[np.unique(place, return_index=True)[1]], place

@@ -8,11 +8,12 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
+from scipy import sparse
 
 from whence.errors import InputError
 from whence.models.tree_arrays import ArrayTree, single_turns
 from whence.util.aliases import Floats
-from whence.weights.base import Box, Capabilities, InputMap, Weights, as_mass, as_matrix
+from whence.weights.base import Box, Capabilities, InputMap, Weights, as_mass, as_matrix, distinct
 
 #: Samples of leaves that are held at once, at most, for the weights of several contexts.
 TOGETHER = 1 << 14
@@ -131,6 +132,21 @@ class LeafMembers:
         flat = np.bincount(row * self.n_samples + samples, shares, minlength=rows * self.n_samples)
         return np.asarray(flat.reshape(rows, -1), dtype=np.float64)
 
+    def sparse_at(self, leaves: NDArray[np.int64]) -> sparse.csr_array:
+        """Return what :meth:`at_leaves` gives, but for rounding, for contexts that have most leaves in common."""
+        nodes = leaves + self._root
+        asked = np.zeros(self._size.size, dtype=np.bool_)
+        asked[nodes] = True
+        some = np.flatnonzero(asked)
+        tree = np.searchsorted(self._root, some, side="right") - 1
+        samples, size = self._standing_in(some - self._root[tree], tree)
+        ends = np.concatenate(([0], np.cumsum(size)))
+        shares = shares_of(samples, size, self.mass), samples, ends
+        falls = np.full(nodes.size, 1.0 / len(self.trees)), (np.cumsum(asked) - 1)[nodes].ravel()
+        every = np.arange(0, nodes.size + 1, len(self.trees))
+        within = sparse.csr_array((*falls, every), shape=(len(nodes), some.size))
+        return within @ sparse.csr_array(shares, shape=(some.size, self.n_samples))
+
     def by_tree(self, leaves: NDArray[np.int64]) -> Floats:
         """Return the same by each tree alone, one per row."""
         samples, size = self._standing_in(leaves[None, :])
@@ -138,11 +154,17 @@ class LeafMembers:
         found[np.repeat(np.arange(leaves.size), size), samples] = shares_of(samples, size, self.mass)
         return found
 
-    def _standing_in(self, leaves: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Return the samples in these leaves, one tree of a row after the other, and how many there are in each."""
-        nodes = self._root + leaves
+    def _standing_in(
+        self, leaves: NDArray[np.int64], trees: NDArray[np.int64] | None = None
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Return the samples in these leaves of `trees`, one after the other, and how many there are in each.
+
+        Of all trees in turn where none are named.
+        """
+        trees = np.arange(len(self.trees)) if trees is None else trees
+        nodes = self._root[trees] + leaves
         size = self._size[nodes].ravel()
-        first = (self._first[nodes] + self.n_samples * np.arange(len(self.trees))).ravel()
+        first = (self._first[nodes] + self.n_samples * trees).ravel()
         skipped = first - (np.cumsum(size) - size)
         places = np.arange(int(size.sum())) + np.repeat(skipped, size)
         return self.order.ravel()[places], size
@@ -285,6 +307,13 @@ class TreeWeights(Weights):
     def capabilities(self) -> Capabilities:
         """Return what trees can do: they disagree, on a mean or a tail, and see a number that goes round as it is."""
         return OF_TREES
+
+    def in_distinct(self, X: ArrayLike) -> tuple[sparse.csr_array, NDArray[np.int64]]:
+        if type(self).rows is not TreeWeights.rows:
+            return super().in_distinct(X)
+        inputs = as_matrix(X, self.dtype, self.n_features_in_, self.capabilities.knows_missing)
+        first, place = distinct(np.array([tree.apply(inputs) for tree in self.trees]).T.copy())
+        return self.members_.sparse_at(first), place
 
     def per_tree(self, row: Floats) -> Floats | None:
         """Return weights in a context by each tree alone: those in the same leaf speak alike."""
