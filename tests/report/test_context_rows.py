@@ -53,7 +53,7 @@ def test_observations_are_listed_by_what_they_contribute() -> None:
     [table] = speaking.tables
     assert table.heading == "They matter most"
     at = table.head.index("share")
-    shares = [float(row[at].removesuffix(" %").replace("−", "-")) for row in table.rows]
+    shares = [float(row[at].removesuffix(" %")) for row in table.rows]
     assert all(abs(share) >= 0.5 for share in shares)
     assert [abs(share) for share in shares] == sorted((abs(share) for share in shares), reverse=True)
 

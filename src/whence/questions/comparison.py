@@ -306,7 +306,7 @@ def _by_feature(contributions: pd.DataFrame) -> dict[str, float]:
 
 def _signed(amount: float, unit: str) -> str:
     text = plain(amount, 4)
-    return with_unit(text if text.startswith("-") or text == "0" else f"+{text}", unit).replace("-", "−", 1)
+    return with_unit(text if text.startswith("-") or text == "0" else f"+{text}", unit)
 
 
 #: Features that may differ where every combination of old and new values has to be looked at.

@@ -100,7 +100,7 @@ def bars(groups: Sequence[Group], title: str, beside: Sequence[Group] = ()) -> M
     every = [bar for _, group in [*groups, *beside] for bar in group]
     left = LETTER * max((len(bar.label) for bar in every), default=0) + 6
     # A sign is wider than other letters.
-    right = LETTER * max((len(bar.text) + bar.text.startswith(("+", "−")) for bar in every), default=0) + 10
+    right = LETTER * max((len(bar.text) + bar.text.startswith(("+", "-")) for bar in every), default=0) + 10
     low = min(0.0, *(bar.length for bar in every))
     high = max(0.0, *(bar.length for bar in every))
     scale = (WIDTH - left - right) / ((high - low) or 1.0)
@@ -493,7 +493,7 @@ def _compared(first: float, second: float) -> Bar:
     difference = second - first
     text = plain(second, 4)
     if abs(difference) > 1e-9:
-        text += f" ({'+' if difference > 0 else '−'}{plain(abs(difference), 3)})"
+        text += f" ({'+' if difference > 0 else '-'}{plain(abs(difference), 3)})"
     return Bar("a", "", second, text)
 
 

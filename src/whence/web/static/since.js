@@ -12,7 +12,7 @@ import { numbers, observationNamed, state } from "./state.js";
 import { term } from "./terms.js";
 
 /** Amounts with their signs, to the same decimals. */
-const signed = (amounts, unit) => aligned(amounts.map(Math.abs)).map((text, i) => withUnit(Number(text) === 0 ? text : `${amounts[i] < 0 ? "−" : "+"}${text}`, unit));
+const signed = (amounts, unit) => aligned(amounts.map(Math.abs)).map((text, i) => withUnit(Number(text) === 0 ? text : `${amounts[i] < 0 ? "-" : "+"}${text}`, unit));
 
 /** A bar from the middle: to the right what speaks for the new plan, to the left what speaks against it. */
 function bar(amount, most) {
