@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Literal
 
 from PIL import Image
 from playwright.sync_api import Browser, expect
@@ -22,7 +23,7 @@ from playwright.sync_api import Browser, expect
 DOCS = Path(__file__).resolve().parent
 sys.path.insert(0, str(DOCS.parent))
 
-from tests.web.browser import PATIENCE, Server, chromium, opened  # noqa: E402
+from tests.web.browser import PATIENCE, Server, chromium, opened, set_most_time  # noqa: E402
 
 IMAGES = DOCS / "images"
 HISTORY = DOCS.parent / "examples" / "bike-share" / "history.csv"
@@ -105,17 +106,31 @@ def edited(project: Path) -> str:
     return f"<pre>{chr(10).join(marked)}</pre>"
 
 
-def take_page(browser: Browser, url: str) -> None:
-    """The page with a question about a plan, and its answer."""
-    page = opened(browser, url, reduced_motion="reduce").page
+def take_pages(browser: Browser, url: str) -> None:
+    """The page with a question about a plan, and its answer: on a desk, on a tablet, and on a phone."""
+    take_page(browser, url, "page", 1280, "light")
+    take_page(browser, url, "tablet", 768, "dark")
+    take_page(browser, url, "phone", 390, "light")
+
+
+def take_page(browser: Browser, url: str, name: str, width: int, colours: Literal["light", "dark"]) -> None:
+    """The page in a window of this width, with what the answer to rely on changes."""
+    page = opened(browser, url, width=width, color_scheme=colours, reduced_motion="reduce").page
     page.get_by_label("Your plan: bikes", exact=True).fill("150")
+    set_most_time(page)
     page.get_by_role("button", name="Why not mine?").click()
     page.locator("[data-kind=relative] .verdict").wait_for(timeout=8 * PATIENCE)
     expect(page.locator(".explanation-card[aria-busy=true]")).to_have_count(0, timeout=16 * PATIENCE)
-    page.locator("[data-kind=relative]").get_by_role("button", name="Show it").click()
+    card = page.locator(".explanation-question .explanation-card:visible").first
+    if width > 600:
+        card.get_by_role("button", name="Show it").click()
+        page.set_viewport_size({"width": width, "height": 900})
+        page.evaluate("window.scrollTo(0, 0)")
+    else:
+        card.scroll_into_view_if_needed()
     page.mouse.move(0, 0)
     page.wait_for_timeout(500)
-    save(page.screenshot(), "page")
+    save(page.screenshot(), name)
     page.context.close()
 
 
@@ -141,7 +156,7 @@ def main() -> None:
         # Long enough for simulated worlds on a machine that does other things too.
         server = Server(str(folder / "whence.toml"), "--time-limit", "300").wait_for_workers()
         try:
-            take_page(browser, server.url)
+            take_pages(browser, server.url)
         finally:
             server.stop()
 

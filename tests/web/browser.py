@@ -292,11 +292,16 @@ def ask_by_a_hair(page: Page, url: str) -> None:
     expect(page.locator("[data-reliable=relative] .verdict")).to_be_visible()
 
 
-def ask_patiently(page: Page) -> None:
-    """Ask, with the longest limit that the server allows for: pictures show what simulated worlds say."""
+def set_most_time(page: Page) -> None:
+    """Choose the longest limit that the server allows for: pictures show what simulated worlds say."""
     page.locator("#time-limit").evaluate(
         "one => { one.value = one.lastElementChild.value; one.dispatchEvent(new Event('change')); }"
     )
+
+
+def ask_patiently(page: Page) -> None:
+    """Ask, with all the time that the server allows for."""
+    set_most_time(page)
     asked(page)
 
 

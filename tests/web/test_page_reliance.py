@@ -202,6 +202,30 @@ def test_cancelling_in_between(browser: Browser, scene: str, left_open: str) -> 
             page.context.close()
 
 
+def test_where_there_was_no_time_for_worlds_more_is_offered(browser: Browser) -> None:
+    """The project's own limit is asked with; too short for simulated worlds, one click gives all that is allowed."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(SECONDS, "0.5")
+        scene = replace(slow_scene(), defaults=ExplainDefaults(time_limit=1.5))
+        with running([scene], workers=3, time_limit=240.0) as live:
+            live.wait_for_workers(3)
+            watched = opened(browser, live.url)
+            page = watched.page
+            expect(page.locator("#time-limit")).to_have_value("1.5")
+            page.get_by_role("button", name="Why not mine?").click()
+            again = page.get_by_role("button", name="Ask again, for up to 4 min")
+            expect(again.first).to_be_visible(timeout=120_000)
+            expect(page.locator(".agreement.open").first).to_contain_text(
+                re.compile(r"there was no time to ask|There was time for \d+ of 12 worlds")
+            )
+            again.first.click()
+            expect(page.locator("#time-limit")).to_have_value("240")
+            expect(reliable(page).locator(".agreement.good")).to_be_visible(timeout=240_000)
+            expect(again).to_have_count(0)
+            watched.assert_quiet()
+            page.context.close()
+
+
 def test_conditions_are_asked_and_kept_in_the_link(browser: Browser, slow: Live) -> None:
     """A margin makes the answer cheaper by so much; without asking for truth there is one card; links keep both."""
     watched = opened(browser, slow.url)

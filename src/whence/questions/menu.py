@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -19,6 +20,7 @@ from whence.explain.explanation import Explanation
 from whence.questions.result import ENDED, Answers, Asker, intact_of, read_explanation
 from whence.report.html import Bar, bars
 from whence.report.numbers import duration, plain
+from whence.report.question_words import ended_briefly
 from whence.report.reading import document_from
 from whence.report.result_pages import Chart, FrontDocument, MenuDocument, Sheet, Table, asked_about, both_plans
 from whence.report.words import above_best, changes_in_words
@@ -215,19 +217,19 @@ class Menu(Answers):
             [
                 changes_in_words(why.report),
                 plain(why.distance, 4),
-                why.status,
+                ended_briefly(why.status),
                 why.report.plans.after_text,
             ]
             for why in self.answers
         ]
-        head = ["what changes", "distance", "status", "the policy's own plan there"]
+        head = ["what changes", "distance", "proof", "the policy's own plan there"]
         if any(why.report.among for why in self.answers):
             head.append("takes over")
             rows = [[*row, why.report.plans.alternative_text] for row, why in zip(rows, self.answers, strict=True)]
         certificate = [
             ("sets of features asked for", f"up to {self.up_to}"),
             ("complete up to", f"{self.complete_up_to}"),
-            ("status", self.status),
+            ("status", ended_briefly(self.status, bool(self.answers))),
             ("time", duration(self.seconds)),
         ]
         tables = [Table("Every way that would do", head, rows, {1})] if rows else []
@@ -428,10 +430,16 @@ class Front(Answers):
         drawn = [Bar("a", f"{k} change{'s' * (k > 1)}", why.distance, plain(why.distance, 4)) for k, why in found]
         charts = [Chart(bars([("", drawn)], self.text), "Distance of the nearest context.")] if drawn else []
         rows = [
-            [str(k), why.status, plain(why.distance, 4), plain(why.bound, 4), changes_in_words(why.report)]
+            [
+                str(k),
+                ended_briefly(why.status, why.context is not None),
+                plain(why.distance, 4) if math.isfinite(why.distance) else "none",
+                plain(why.bound, 4),
+                changes_in_words(why.report),
+            ]
             for k, why in zip(self.allowed, self.answers, strict=True)
         ]
-        head = ["changes allowed", "status", "distance", "proved bound", "what changes"]
+        head = ["changes allowed", "proof", "distance", "proved bound", "what changes"]
         report = self.answers[0].report if self.answers else None
         drawn_plans, told_plans = ([], []) if report is None else both_plans(report)
         return Sheet(

@@ -27,6 +27,7 @@ from whence.questions.result import CHANGED, Result, intact_of
 from whence.report.document import Amount, Number, Scalar, scalar
 from whence.report.html import Bar, bars
 from whence.report.numbers import duration, plain, share, with_unit
+from whence.report.question_words import ended_briefly
 from whence.report.reading import document_from
 from whence.report.result_pages import Chart, Sheet, Table
 from whence.risk import known_tail
@@ -284,7 +285,7 @@ class Prices(Result):
         plans = [["your plan", self.plan_texts[0]], ["the decision", self.plan_texts[1]]]
         tables.append(Table("Plans", [], plans))
         certificate = [
-            ("status", self.status),
+            ("status", ended_briefly(self.status, self.cost_after is not None)),
             ("sum of the relative changes", plain(self.distance, 4) if math.isfinite(self.distance) else "none"),
             ("proved bound", plain(self.bound, 4)),
             (

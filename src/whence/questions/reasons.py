@@ -25,6 +25,7 @@ from whence.questions.menu import features_of, with_others_fixed
 from whence.questions.result import Asker, Result, intact_of, read_explanation
 from whence.report.document import scalar
 from whence.report.numbers import duration, plain, share, value, with_unit
+from whence.report.question_words import ended_briefly
 from whence.report.reading import document_from
 from whence.report.result_pages import ReasonsDocument, Sheet, Table, asked_about, both_plans
 from whence.report.words import changes_in_words
@@ -227,8 +228,9 @@ class Reasons(Result, Sequence[str]):
     def _sheet(self) -> Sheet:
         rows = [[text, without] for text, without in zip(self.written, self.frame["without it"], strict=True)]
         head = ["fact", "without it, this would do"]
+        ended = "proved: no fact is needed" if self.status == "none" else ended_briefly(self.status, bool(self.facts))
         certificate = [
-            ("status", self.status),
+            ("status", ended),
             ("no smaller set", "proved" if self.smallest else "open"),
             ("none can be left out", "proved" if self.minimal else "open"),
             ("questions asked", plain(self.proofs)),

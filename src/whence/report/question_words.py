@@ -200,6 +200,26 @@ def ended(searched: Searched, distance: float, bound: float, found: bool, by: st
     return f"None found {when}; {more}."
 
 
+#: How a question ended, in a table or a certificate.
+_BRIEFLY = {
+    "optimal": "proved nearest",
+    "already": "holds already",
+    "none": "proved: none exists",
+    "time_limit": "time was up: best so far",
+    "interrupted": "stopped: best so far",
+}
+
+
+def ended_briefly(status: str, found: bool = True) -> str:
+    """Return how a question ended in a few words, whether or not something was `found`.
+
+    >>> ended_briefly("optimal"), ended_briefly("time_limit", found=False)
+    ('proved nearest', 'time was up: nothing found')
+    """
+    said = _BRIEFLY.get(status, status)
+    return said if found else said.replace("best so far", "nothing found")
+
+
 def lifted(free: Searched, found: bool, blocking: Sequence[str], said: str, sure: str) -> str:
     """Return which restrictions are `blocking`, what is `said` of the answer without them, and how `sure` that is."""
     if not found and free.status == "none":

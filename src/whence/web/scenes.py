@@ -250,6 +250,7 @@ class Scene:
         policy = self.policy
         plans = [policy.decide(self.today), *([] if self.alternative is None else [self.alternative])]
         context, own = self.context_of(self.today), self.conditions([name for name in CONDITIONS if name != "holds"])
+        limit = self.defaults["time_limit"]
         return models.Scene(
             **dict(self.entry()),
             features=controls(policy.schema_, context, self.defaults["fixed"]),
@@ -263,6 +264,7 @@ class Scene:
             instead=None if self.instead is None else self.instead.as_plain(),
             holds=self.holds,
             **{name: _typed(value) for name, value in own.items() if name in models.Scene.model_fields},
+            time_limit=None if limit is None else min(float(limit), models.LARGEST),
             within=self.defaults.within("absolute", policy),
             unknown=self.unknown if self.defaults.is_open else "",
             forecasts=self.forecasts(),

@@ -148,6 +148,7 @@ class Scene(SceneEntry):
     margin: float | str | None = told("By how much a plan must be cheaper, where the project says so.")
     plausible: float | None = told("How usual a context found must be, where the project says so.")
     max_changes: int | None = told("How many features may change at most, where the project says so.")
+    time_limit: Seconds | None = told("Seconds for a question, where the project says so.")
     within: float = told("How much more than the best plan counts as best in absolute questions, as a share.", 0.0)
     unknown: str = told("Why it is not known how far answers can be relied on, in a sentence.", "")
     forecasts: list[ForecastRange] = told("What is forecast and may be asked about; none where nothing is.", [])

@@ -1,7 +1,8 @@
 // One answer in its card: its proof, what it says, how far it may be relied on, and the rule.
 
 import { bringIntoView, button, byId, h, icon } from "./dom.js";
-import { aligned, plain, share, withUnit } from "./format.js";
+import { aligned, duration, plain, share, withUnit } from "./format.js";
+import { explain } from "./jobs.js";
 import { term } from "./terms.js";
 import { ask, isShown, state, thenOf, update } from "./state.js";
 
@@ -73,7 +74,21 @@ function agreement({ held, reliance, shown }) {
   if (!shown.agreed) return null;
   const dots = Array.from({ length: held?.refits ?? 0 }, (_, i) => h("i", { class: i < held.times ? "dot yes" : "dot" }));
   return h("div", { class: `agreement ${shown.reliable ? "good" : "open"}` }, dots.length > 0 && h("span", { class: "dots", "aria-hidden": "true" }, dots),
-    h("p", {}, shown.agreed, " ", reliance?.refits === "worlds" ? term("worlds", "How is that known?") : term("refits", "What is a refit?")));
+    h("p", {}, shown.agreed, " ", reliance?.refits === "worlds" ? term("worlds", "How is that known?") : term("refits", "What is a refit?")),
+    moreTime(reliance));
+}
+
+/** Where there was no time for all simulated worlds: how to have more. */
+function moreTime(reliance) {
+  if (reliance?.refits !== "worlds" || (reliance.worlds && reliance.worlds.worlds >= reliance.worlds.of)) return null;
+  const { timeLimit, mostTime } = state;
+  const longer = mostTime > timeLimit && Number.isFinite(mostTime);
+  const again = () => {
+    if (longer) update({ timeLimit: mostTime });
+    explain(state.about);
+  };
+  return h("p", { class: "more-time" }, button(longer ? `Ask again, for up to ${duration(mostTime)}` : "Ask again", again, { class: "as-link" }),
+    !longer && `, or have the page started with a longer limit: whence serve --time-limit ${plain(Math.max(300, 2 * timeLimit))}.`);
 }
 
 const percent = (part) => `${(100 * part).toFixed(2)}%`;

@@ -144,14 +144,15 @@ function explanationCards(kind) {
   return { node, sync };
 }
 
+/** How long a search may take: a few choices, the limit in use, and the most that the server allows. */
 function timeLimits() {
   const node = h("select", { id: "time-limit", onchange: () => update({ timeLimit: Number(node.value) }) });
-  function sync(most) {
-    const choices = [5, 10, 30, 60, 120, 300, 600].filter((seconds) => seconds <= most);
-    if (!choices.includes(most)) choices.push(most);
-    put(node, choices.map((seconds) => h("option", { value: seconds, text: duration(seconds) })));
-    node.value = String(choices.filter((seconds) => seconds <= state.timeLimit).at(-1) ?? choices[0]);
-    update({ timeLimit: Number(node.value) });
+  function sync() {
+    const most = state.mostTime;
+    const now = Math.min(state.timeLimit, most);
+    const choices = [5, 10, 30, 60, 120, 300, 600, now, most].filter((seconds) => seconds <= most && Number.isFinite(seconds));
+    put(node, [...new Set(choices)].sort((a, b) => a - b).map((seconds) => h("option", { value: seconds, text: duration(seconds) })));
+    node.value = String(now);
   }
   return { node, sync };
 }
@@ -199,9 +200,10 @@ export function startExplanation() {
   startDock(h("div", { class: "question" }, change, go, why));
   const pair = h("div", { class: "pair" }, cards.map((card) => card.node));
   put(byId("explanation"), opening.node, pair);
-  api.health().then((health) => limit.sync(health.time_limit)).catch(() => limit.sync(30));
+  api.health().then(({ time_limit: most }) => update({ mostTime: most })).catch(() => {});
   subscribe((changed) => {
     if (!state.scene) return;
+    if (["scene", "timeLimit", "mostTime"].some((key) => changed.has(key))) limit.sync();
     if (!state.stale && (changed.has("about") || changed.has("wish") || changed.has("explanations"))) asked = wishWords();
     const blocked = planObstacle();
     const busy = KINDS.some(pending);

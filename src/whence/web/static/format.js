@@ -54,7 +54,7 @@ export function share(part) {
 export function duration(seconds) {
   if (seconds < 120) return `${plain(seconds, seconds < 1 ? 1 : 2)} s`;
   const whole = Math.round(seconds);
-  return `${Math.floor(whole / 60)} min ${whole % 60} s`;
+  return `${Math.floor(whole / 60)} min${whole % 60 ? ` ${whole % 60} s` : ""}`;
 }
 
 /** A whole number with thin spaces between thousands. */

@@ -9,6 +9,9 @@ export const plannedIn = new WeakMap();
 /** Questions with several answers, the comparison of two contexts, and the question about a forecast. */
 export const OTHERS = ["front", "menu", "reasons", "compare", "forecast", "prices", "rules"];
 
+/** Seconds for a question where the project says nothing. */
+const USUAL_SECONDS = 30;
+
 const nothingAsked = () => ({ relative: { state: "idle" }, absolute: { state: "idle" } });
 const nothingElse = () => Object.fromEntries(OTHERS.map((name) => [name, { state: "idle" }]));
 
@@ -53,7 +56,9 @@ export const state = {
   picked: null,
   stage: "today",
   online: true,
-  timeLimit: 30,
+  /** Seconds for a question, and the most that the server allows, once that is known. */
+  timeLimit: USUAL_SECONDS,
+  mostTime: Infinity,
 };
 
 /** What people call the first and the last past observation. */
@@ -111,6 +116,7 @@ const ownSubject = (scene) => (scene.alternative !== null || !scene.instead ? "m
 export function openScene(scene, kept = {}) {
   update({
     scene,
+    timeLimit: scene.time_limit ?? USUAL_SECONDS,
     context: { ...scene.context, ...kept.context },
     locks: kept.locks ?? [],
     limits: kept.limits ?? {},
