@@ -155,7 +155,7 @@ class SearchSettings:
     set_large: int = 500_000
     #: Past contexts, evenly from the first to the last, where it is asked what a unit of a budget is worth, and how
     #: many times the most of that the largest price is: others are hardly ever needed, a wider range takes longer.
-    budget_looks: int = 16
+    budget_looks: int = 8
     budget_margin: float = 2.0
     #: Tables of quantities that are kept with a forest (4 bytes a row, tree and product each).
     stock_tables: int = 4
