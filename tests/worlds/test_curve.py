@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from whence.util.shares import wilson
-from whence.worlds.curve import Curve, counted
+from whence.worlds.curve import Curve, counted, mostly_answered
 
 
 def curve(*true: int, answered: int = 60) -> Curve:
@@ -54,6 +54,18 @@ def test_few_answers_say_nothing() -> None:
     assert seen.is_coarse
     nothing = Curve((0.0, 4.0), (2, 1), (1, 1), 2, 2, 12, "ridge", 0.5)
     assert (nothing.share(0.0), nothing.interval(0.0), nothing.kappa(0.5), nothing.best) == (None, None, None, 0.0)
+
+
+def test_steps_at_which_most_questions_have_no_answer_are_left_out() -> None:
+    """Those that are left are alike; steps that were not asked do not count against it."""
+    none, all_the_way = [1.0, 1.0, None, None], [np.inf, 1.0, 1.0, 1.0]
+    unknown = [1.0, 1.0, np.nan, np.nan]
+    assert mostly_answered([none, all_the_way]) == 4
+    assert mostly_answered([none, none, all_the_way]) == 2
+    assert mostly_answered([unknown, unknown, none, all_the_way]) == 4
+    assert mostly_answered([[1.0, np.nan, np.nan, 1.0], all_the_way, none]) == 4
+    assert mostly_answered([[None], [None]]) == 1
+    assert mostly_answered([]) == 1
 
 
 def test_intervals_hold_the_share_as_often_as_they_say() -> None:

@@ -26,7 +26,7 @@ from whence.question import Limits, Progress
 from whence.risk import Risk
 from whence.util.aliases import Floats
 from whence.util.linear_program import OutOfTime
-from whence.worlds.curve import TIMES, Curve, counted
+from whence.worlds.curve import TIMES, Curve, counted, mostly_answered
 from whence.worlds.world_model import WorldModel
 
 #: Simulated worlds, and questions in each of them.
@@ -159,11 +159,13 @@ class Calibration:
                 made = numbers.stop
         if made < min(LEAST_WORLDS, self.count):
             return None
-        answered, true = counted(self.kappas, seen)
+        steps = mostly_answered(seen)
+        kappas, seen = self.kappas[:steps], [question[:steps] for question in seen]
+        answered, true = counted(kappas, seen)
         wider: tuple[tuple[int, ...], ...] = ()
         if any(times is not None and 1.0 < times < np.inf for question in seen for times in question):
-            wider = tuple(zip(*(counted(self.kappas, seen, times)[1] for times in TIMES), strict=True))
-        return Curve(self.kappas, answered, true, len(seen), made, self.count, model.name, model.explained, wider)
+            wider = tuple(zip(*(counted(kappas, seen, times)[1] for times in TIMES), strict=True))
+        return Curve(kappas, answered, true, len(seen), made, self.count, model.name, model.explained, wider)
 
     def _check_time(self, number: int, needed: float = 0.0) -> None:
         """Say which world it is (0: the model of them); raise where not so much time is left, or the user stops it."""

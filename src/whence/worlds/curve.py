@@ -173,3 +173,19 @@ def counted(
                 answered[i] += 1
                 true[i] += (1.0 - part) * (below <= times) + part * (above <= times)
     return tuple(answered), tuple(round(count) for count in true)
+
+
+def mostly_answered(seen: Sequence[Sequence[float | None]]) -> int:
+    """Return up to which step at least as many questions have an answer as have none; one step at least.
+
+    The few that are left beyond come from a few worlds and are alike: their share of truth is none to promise. What was
+    not asked (not a number) has neither, unless the question was answered later on.
+
+    >>> mostly_answered([[1.0, 1.0, 1.0], [1.0, 1.0, None], [1.0, np.nan, None]])
+    2
+    """
+    for step in range(1, len(seen[0]) if seen else 1):
+        has = sum(any(one is not None and not math.isnan(one) for one in question[step:]) for question in seen)
+        if sum(question[step] is None for question in seen) > has:
+            return step
+    return len(seen[0]) if seen else 1
