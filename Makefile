@@ -25,7 +25,7 @@ help: ## Show this list
 demo: .venv/.ready-demo ## Decide and explain on built-in data, and write an HTML report
 	@.venv/bin/whence demo
 
-test: lint ## Run lint and the tests that guard a change, in about eleven minutes on two idle cores (ARGS="-k name" runs a part of them)
+test: lint ## Run lint and the tests that guard a change, in about a quarter of an hour on two idle cores (ARGS="-k name" runs a part of them)
 	@echo "test: pytest"
 	@$(TEST_ENV) $(PYTEST) -m "not long" $(ARGS)
 

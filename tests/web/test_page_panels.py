@@ -143,7 +143,7 @@ def test_categories_can_be_limited(city: Watched) -> None:
     """A period that is ticked off does not come up as the explanation."""
     page = city.page
     feature(page, "period").get_by_role("button", name="Limit period").click()
-    feature(page, "period").get_by_label("morning peak").uncheck()
+    feature(page, "period").get_by_role("checkbox", name="morning peak").uncheck()
     asked(page)
     assert "morning peak" not in page.locator("[data-kind=relative] .answer").inner_text().split("Without")[0]
 

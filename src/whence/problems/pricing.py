@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from whence.errors import InputError
+from whence.errors import InputError, InternalError
 from whence.util.aliases import Floats
 from whence.util.json import finite
 
@@ -216,7 +216,7 @@ class Priced:
 
     def between(self, plan: Any, below: Floats, upto: Floats, moved: Moved) -> Conditions:
         """Return rows that prices keep where a plan is the best under a tail, of which marks have these shares."""
-        raise NotImplementedError
+        raise InternalError(f"{type(self.problem).__name__} has marks, and does not say what lies between them.")
 
     def cheaper(self, plan: Any, values: Floats, tail: float, moved: Moved) -> Any:
         """Return a plan that costs less in the worst share `tail`, where one is found in no time; otherwise None."""

@@ -205,6 +205,8 @@ class _Search:
     #: Lines above the costs of a rival, and tails of the plan, that rows are made of.
     lines: list[Terms] = field(default_factory=list)
     tails: list[Floats] = field(default_factory=list)
+    #: Without a tail, the mean of each of these lines, which is the same in every box.
+    straight: dict[int, Row] = field(default_factory=dict)
     best: Floats | None = None
     distance: float = math.inf
     solves: int = 0
@@ -462,7 +464,9 @@ class _Search:
         """Planes that are nowhere in a box below the risk of these lines."""
         tail = self._tail
         if tail is None:
-            return [self._line(terms, self.question.priced.weights)]
+            if id(terms) not in self.straight:
+                self.straight[id(terms)] = self._line(terms, self.question.priced.weights)
+            return [self.straight[id(terms)]]
         if terms.slopes is None:
             return [self._line(terms, self._worst(terms.base))]
         free = np.flatnonzero(box.high - box.low > 0.0)
