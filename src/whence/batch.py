@@ -299,8 +299,8 @@ def _watch(parent: int) -> None:
     os._exit(1)
 
 
-#: A context, the plan instead, and the plan to be explained (or None).
-Row = tuple[Any, Any, Any]
+#: A context, the plan instead, the plan to be explained (or None), and contexts in which the plan is known to do.
+Row = tuple[Any, Any, Any, Any]
 Answers = Generator[list[Entry], None, None]
 
 #: Every worker gets about this many batches, so that a slow one holds up little at the end.
@@ -327,6 +327,8 @@ class Batch:
     resume: Explanations | None = None
     #: Keyword arguments of `Policy.explain`.
     options: dict[str, Any] = field(default_factory=dict)
+    #: Where each row has its own, the contexts that are handed over as `known`.
+    known: Sequence[Any] | None = None
 
     def __post_init__(self) -> None:
         whole(1).or_none().check("batch_size", self.batch_size)
@@ -345,7 +347,8 @@ def explain_many(policy: Policy, asked: Batch) -> Explanations:
     request = Request.of(contexts[0], None, asked.options)
     request.space(policy.schema_, policy.X_, policy.X_.iloc[0])
     plans = (_plans(policy, name, getattr(asked, name), total, asked.plan_per_row) for name in ("instead", "decision"))
-    rows = list(zip(contexts, *plans, strict=True))
+    known = [asked.options.get("known")] * total if asked.known is None else asked.known
+    rows = list(zip(contexts, *plans, known, strict=True))
     source = Source.of(policy)
     found: dict[int, Entry] = _kept(policy, asked.resume, contexts)
     todo = [i for i in range(total) if i not in found]
@@ -549,9 +552,9 @@ def _threads() -> ThreadpoolController:
 
 
 def _answer(policy: Policy, row: Row, options: Mapping[str, Any]) -> Entry:
-    context, instead, decision = row
+    context, instead, decision, known = row
     try:
-        why = policy.explain(context, instead, decision=decision, **options)
+        why = policy.explain(context, instead, decision=decision, **{**options, "known": known})
     except WhenceError as error:
         return error
     except Exception as error:  # whatever happens in a problem of the user's own concerns this row only

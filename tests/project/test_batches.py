@@ -246,3 +246,23 @@ def test_any_cell_is_safe_and_comes_back(cell: str, decimal: str) -> None:
     assert as_meant(written) == cell
     if len(written) > 1 and written[0] in "=+-@\t\r":
         float(written.replace(",", ".") if decimal == "," else written)
+
+
+def test_answers_do_not_depend_on_the_rows_that_are_asked_together(tmp_path: Path) -> None:
+    """Saturday and Sunday are equally near: which is told was once a matter of what else was asked with it."""
+    bakery = Project.load(Path(__file__).parents[2] / "examples" / "bakery-project")
+    last = "Thursday,11.2,no,no,row:182"
+    rows = ["Wednesday,24.8,no,no,row:137", "Tuesday,12.4,no,no,row:155", "Friday,12.3,no,no,row:88"]
+    rows += ["Friday,9.8,no,no,row:127", "Saturday,1.3,no,no,row:77", "Tuesday,5.9,no,no,row:65"]
+    rows += ["Tuesday,-2.9,no,no,row:100", "Thursday,3.9,no,no,row:11", "Monday,2.9,no,no,row:110"]
+    said = {}
+    for name, some, number in (("alone", [last], 1), ("together", [*rows, last], 10)):
+        folder = tmp_path / name
+        folder.mkdir()
+        text = "\n".join(["weekday,temperature,rain,promotion,instead", *some])
+        run = asked(bakery, folder, text)
+        list(run.work(2))
+        told = run.finish()
+        said[name] = told[told["row"] == number].drop(columns="row").astype(str).to_numpy().tolist()
+    assert len(said["alone"]) == 1
+    assert said["alone"] == said["together"]

@@ -17,7 +17,7 @@ from typing import Any
 import pandas as pd
 from joblib import effective_n_jobs
 
-from whence.batch import COLUMNS
+from whence.batch import COLUMNS, Batch, explain_many
 from whence.errors import InputError, UnansweredError, WhenceError
 from whence.explain.explanation import Explanation
 from whence.features.dates import as_day
@@ -212,10 +212,10 @@ class BatchRun:
         records = {q.row: {"row": q.row, **q.carried, "status": "error", "error": q.error} for q in chunk if q.error}
         if asked:
             contexts, plans = [q.context for q in asked], [q.plan for q in asked]
-            # The plans of a chunk come from few contexts, each of which may do for another row as well.
-            named = [q.known for q in asked if q.known is not None]
-            options = {**self.options, "known": pd.concat(named).drop_duplicates() if named else None}
-            whys = self.project.fitted().explain_many(contexts, plans, n_jobs=jobs, plan_per_row=True, **options)
+            # Of equally near contexts the one that is told depends on what is known: not on rows asked together.
+            known = [q.known for q in asked]
+            batch = Batch(contexts, plans, plan_per_row=True, n_jobs=jobs, options=self.options, known=known)
+            whys = explain_many(self.project.fitted(), batch)
             frame = whys.frame.drop(columns=["seconds"])
             for question, why, (_, answer) in zip(asked, whys, frame.iterrows(), strict=True):
                 if isinstance(why, UnansweredError):
