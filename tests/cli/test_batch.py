@@ -16,7 +16,7 @@ import pytest
 from tests.cli.support import ENVIRONMENT, refused, run
 from tests.processes import dask_cluster, usual_signals
 
-import whence as wh
+from whence.project import batches
 
 
 def test_batch(bakery: Path, tmp_path: Path) -> None:
@@ -117,15 +117,15 @@ def test_batch_goes_on_after_ctrl_c(small: Path, tmp_path: Path, monkeypatch: py
     questions, answers = tmp_path / "asked.csv", tmp_path / "answered.csv"
     questions.write_text("context,instead\n" + "".join(f'{row},"20,30"\n' for row in range(1, 7)), "utf-8")
     explained: list[int] = []
-    original = wh.Policy.explain_many
+    original = batches.explain_many
 
-    def counting(self: wh.Policy, *arguments: Any, **options: Any) -> Any:
+    def counting(*asked: Any) -> Any:
         explained.append(1)
         if len(explained) == 4:
             raise KeyboardInterrupt
-        return original(self, *arguments, **options)
+        return original(*asked)
 
-    monkeypatch.setattr(wh.Policy, "explain_many", counting)
+    monkeypatch.setattr(batches, "explain_many", counting)
     stopped = run("batch", small, questions, answers)
     assert stopped.exit_code == 130
     assert "stopped after 3 of 6 rows; run the same command again to continue." in stopped.stderr
