@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from whence.features.space import Space
-from whence.milp.axes import Splits, cell_axis, line_axis
+from whence.milp.axes import Splits, cell_axis, counted_axis, line_axis
 from whence.models.tree_arrays import floor32
 
 #: The last number that rounds to 0.25.
@@ -81,3 +81,11 @@ def test_a_line_jumps_over_thresholds() -> None:
     """Between the two sides of a threshold there is nothing."""
     axis = line_axis(space(0.5, 0.0, 1.0), 0, [splits(0.25)], np.array([0.3]))
     assert axis.jump.tolist() == [False, True, False, False, False]
+
+
+def test_levels_are_counted_between_turns() -> None:
+    """A step ends where the distance turns, and on both sides of a threshold: there it takes one level alone."""
+    levels = [j / 8 for j in range(9)]
+    axis = counted_axis(space(0.5, 0.0, 1.0, levels), 0, [splits(0.3)])
+    assert axis.points.tolist() == [0.0, 0.25, 0.375, 0.5, 1.0]
+    assert axis.counts.tolist() == [2, 1, 1, 4]

@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 
 from whence.problems.pricing import Conditions
 from whence.questions.possible_tails import PossibleTails
-from whence.risk import tail_flow
 from whence.util.aliases import Floats
 
 #: Distances that differ by less are the same.
@@ -72,7 +71,7 @@ class TailSearch:
         Out of time, the search knows the bound so far.
         """
         search = self.search
-        self._adapt(self._worst(self.today))
+        self._adapt(self.search._worst(self.today))
         order, tried = count(), 0
         queue: list[tuple[float, int, _Case, Floats]] = []
         self._push(queue, order, self._root())
@@ -89,7 +88,7 @@ class TailSearch:
                 search.best, search.distance = x, bound
                 continue
             if tried % EVERY == 0:
-                self._adapt(self._worst(self.today + self.slopes @ x))
+                self._adapt(self.search._worst(self.today + self.slopes @ x))
                 self._with_tail(self._inner(case))
             tried += 1
             parts = self._parts(case)
@@ -178,14 +177,6 @@ class TailSearch:
 
     # ---- good prices ----------------------------------------------------------------------------------------------
 
-    def _worst(self, costs: Floats) -> Floats:
-        """The distribution of the tail of these costs."""
-        weights = self.asked.priced.weights
-        order = np.argsort(-costs, kind="stable")
-        found: Floats = np.empty_like(weights)
-        found[order] = tail_flow(weights[order], self.tail) / self.tail
-        return found
-
     def _adapt(self, tail: Floats) -> None:
         """Look for good prices with a tail, then with the one that the prices found have."""
         known: list[bytes] = []
@@ -196,7 +187,7 @@ class TailSearch:
             x = self._with_tail(tail)
             if x is None:
                 return
-            tail = self._worst(self.today + self.slopes @ x)
+            tail = self.search._worst(self.today + self.slopes @ x)
 
     def _with_tail(self, tail: Floats) -> Floats | None:
         """The nearest prices at which a plan is the best under a tail; they are kept where it is that of the plan."""
@@ -210,7 +201,7 @@ class TailSearch:
                 break
             x, distance = found
             costs = self.today + self.slopes @ x
-            worse = self._worst(costs) - tail
+            worse = self.search._worst(costs) - tail
             if worse @ costs <= SLACK:
                 if distance < search.distance - NEAR and search.judged(x)[0] <= asked.tau:
                     search.best, search.distance = x, distance
